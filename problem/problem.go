@@ -118,8 +118,10 @@ func (p *Problem) detail() string {
 // From returns the problem in err's chain. An error without one, a nil error
 // included, is an [Internal] problem with err as its cause.
 func From(err error) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
+	if p, ok := errors.AsType[*Problem](err); p != nil {
 		return p
+	} else if ok {
+		err = errors.New("a nil *Problem was returned as an error")
 	}
 	return Internal.New("The server met an unexpected condition. The request id identifies it in the server's log.").Because(err)
 }
@@ -178,7 +180,7 @@ func WriteShape(w http.ResponseWriter, r *http.Request, err error, shape Shape) 
 	for name, values := range p.Header {
 		h[name] = slices.Clone(values)
 	}
-	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding"} {
+	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding", "Content-Range"} {
 		if _, own := p.Header[name]; !own {
 			h.Del(name) // of a response that was begun and then failed
 		}

@@ -44,9 +44,9 @@ type leaf[H any] struct {
 	allow   string
 }
 
-// Add enters a value. It panics on a pattern that is not understood or is
-// already there with this method. GET also answers HEAD, and every path
-// answers OPTIONS.
+// Add enters a value. It panics on a pattern that is not understood, is already
+// there with this method, or names the parameters of a path otherwise than an
+// earlier one. GET also answers HEAD, and every path answers OPTIONS.
 func (t *Table[H]) Add(method, pattern string, value H) {
 	if !strings.HasPrefix(pattern, "/") || pattern != "/" && strings.HasSuffix(pattern, "/") || strings.Contains(pattern, "//") {
 		panic("route: bad pattern " + pattern)
@@ -54,7 +54,7 @@ func (t *Table[H]) Add(method, pattern string, value H) {
 	n, params := &t.root, 0
 	for segment := range strings.SplitSeq(pattern[1:], "/") {
 		if strings.HasPrefix(segment, "{") {
-			if params++; params > MaxArgs || !strings.HasSuffix(segment, "}") {
+			if params++; params > MaxArgs || !isParam(segment) {
 				panic("route: bad pattern " + pattern)
 			}
 			if n.param == nil {
@@ -62,6 +62,9 @@ func (t *Table[H]) Add(method, pattern string, value H) {
 			}
 			n = n.param
 			continue
+		}
+		if strings.ContainsAny(segment, "{}") {
+			panic("route: bad pattern " + pattern)
 		}
 		if n.literal == nil {
 			n.literal = make(map[string]*node[H])
@@ -74,12 +77,21 @@ func (t *Table[H]) Add(method, pattern string, value H) {
 	if n.leaf == nil {
 		n.leaf = &leaf[H]{pattern: pattern}
 	}
+	if n.leaf.pattern != pattern {
+		panic("route: " + pattern + " is the same path as " + n.leaf.pattern)
+	}
 	n.leaf.add(method, value)
 }
 
+// isParam reports whether a segment is a name in braces.
+func isParam(segment string) bool {
+	name, ok := strings.CutSuffix(segment[1:], "}")
+	return ok && name != "" && !strings.ContainsAny(name, "{}")
+}
+
 func (l *leaf[H]) add(method string, value H) {
-	if slices.Contains(l.methods, method) || method == http.MethodHead || method == http.MethodOptions {
-		panic(fmt.Sprintf("route: %s %s is already there", method, l.pattern))
+	if method == "" || slices.Contains(l.methods, method) || method == http.MethodHead || method == http.MethodOptions {
+		panic(fmt.Sprintf("route: %q %s is already there or no method of its own", method, l.pattern))
 	}
 	l.methods = append(l.methods, method)
 	l.values = append(l.values, value)

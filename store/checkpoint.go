@@ -1,0 +1,75 @@
+package store
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// A checkpointer moves pages from SQLite's log into its file, beside the
+// writer. Alone it never gets to the end of the log, which would then grow for
+// ever; when the log is long it stops the writer for the little that is left,
+// and the log starts anew.
+type checkpointer struct {
+	c      *conn
+	e      *sqliteEngine
+	log    *slog.Logger
+	wake   chan struct{}
+	done   sync.WaitGroup
+	growth atomic.Int64 // pages written since the last move
+}
+
+const (
+	movePages = 4 << 20 / pageSize  // a move begins when the log grew by this
+	longPages = 32 << 20 / pageSize // a log that is to start anew
+)
+
+func newCheckpointer(path string, e *sqliteEngine, log *slog.Logger) (*checkpointer, error) {
+	c, err := openConn(path, "PRAGMA busy_timeout = 1000", "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0")
+	if err != nil {
+		return nil, err
+	}
+	k := &checkpointer{c: c, e: e, log: log, wake: make(chan struct{}, 1)}
+	k.done.Go(k.run)
+	return k, nil
+}
+
+// note tells how many pages a commit has added to the log.
+func (k *checkpointer) note(pages int64) {
+	if k.growth.Add(pages) >= movePages {
+		select {
+		case k.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (k *checkpointer) close() error {
+	close(k.wake)
+	k.done.Wait()
+	return k.c.close()
+}
+
+func (k *checkpointer) run() {
+	for range k.wake {
+		k.growth.Store(0)
+		log, _, err := k.c.checkpoint(sqlite3.SQLITE_CHECKPOINT_PASSIVE)
+		if err == nil && log >= longPages {
+			err = k.restart()
+		}
+		if err != nil && sqliteCode(err) != sqlite3.SQLITE_BUSY {
+			k.log.Error("checkpoint", "error", err)
+		}
+	}
+}
+
+// restart moves what is left while the writer waits. A reader that stays in
+// the log for long keeps it from starting anew; then it is tried again later.
+func (k *checkpointer) restart() error {
+	k.e.gate.Lock()
+	defer k.e.gate.Unlock()
+	_, _, err := k.c.checkpoint(sqlite3.SQLITE_CHECKPOINT_RESTART)
+	return err
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A job is a Tx on its way through a writer.
+type job struct {
+	tx     *Tx
+	tables []*table // of the writes
+	size   int      // bytes of documents
+	state  atomic.Int32
+	done   chan struct{}
+	rows   []Row
+	err    error
+}
+
+const (
+	queued int32 = iota
+	taken
+	left // its caller gave up before it was taken
+)
+
+// A group is closed when its documents pass this size.
+const groupBytes = 8 << 20
+
+// An outcome says what to do about a group that failed as a whole.
+type outcome struct {
+	err error
+	// again: nothing was written and the reason may have passed.
+	again bool
+	// spoilt: one of the group's Txs is the reason.
+	spoilt bool
+}
+
+func (o *outcome) Error() string { return o.err.Error() }
+func (o *outcome) Unwrap() error { return o.err }
+
+// Commit writes all of a Tx or nothing and returns when it is on disk, one Row
+// for each Write: the row after it, or for a Delete the last.
+//
+// The errors are those of this package; an error of Write.Redo is returned as
+// it is. If ctx ends while the Tx still waits for its turn, nothing is written
+// and Commit returns ctx.Err(); later the outcome is waited for and reported.
+// Neither the Tx nor what it points to may be changed until Commit returns,
+// and the documents not after it. Commit may be called concurrently.
+func (s *Store) Commit(ctx context.Context, tx *Tx) ([]Row, error) {
+	j, err := s.job(tx)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	select {
+	case s.queue <- j:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if j.state.CompareAndSwap(queued, left) {
+			return nil, ctx.Err()
+		}
+		<-j.done
+	}
+	return j.rows, j.err
+}
+
+// job checks the form of a Tx.
+func (s *Store) job(tx *Tx) (*job, error) {
+	j := &job{tx: tx, done: make(chan struct{})}
+	if n := len(tx.Writes); n > 0 {
+		j.tables = make([]*table, n)
+	}
+	for i := range tx.Writes {
+		w := &tx.Writes[i]
+		t, err := s.table(w.Table)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.fits(w); err != nil {
+			return nil, err
+		}
+		j.tables[i] = t
+		j.size += len(w.Doc)
+	}
+	return j, nil
+}
+
+// write takes groups from the queue until it is closed.
+func (s *Store) write(pending *sync.WaitGroup) {
+	defer pending.Done()
+	g := newGroup(s.list)
+	jobs := make([]*job, 0, s.options.Group)
+	for j := range s.queue {
+		jobs = s.take(jobs[:0], j)
+		if len(jobs) == 0 {
+			continue
+		}
+		s.settle(g, jobs)
+		for _, j := range jobs {
+			close(j.done)
+		}
+		clear(jobs)
+	}
+}
+
+// take claims the first job and whatever waits behind it, without waiting.
+func (s *Store) take(jobs []*job, first *job) []*job {
+	size := 0
+	for j := first; ; {
+		if j.state.CompareAndSwap(queued, taken) {
+			jobs = append(jobs, j)
+			size += j.size
+		}
+		if len(jobs) >= s.options.Group || size >= groupBytes {
+			return jobs
+		}
+		select {
+		case next, open := <-s.queue:
+			if !open {
+				return jobs
+			}
+			j = next
+		default:
+			return jobs
+		}
+	}
+}
+
+// settle commits a group and gives each job its outcome.
+func (s *Store) settle(g *group, jobs []*job) {
+	err := s.attempt(g, jobs)
+	var o *outcome
+	if errors.As(err, &o) && o.again {
+		err = s.attempt(g, jobs)
+	}
+	if err == nil {
+		return
+	}
+	if errors.As(err, &o) && o.spoilt && len(jobs) > 1 {
+		for i := range jobs {
+			s.settle(g, jobs[i:i+1])
+		}
+		return
+	}
+	if o != nil {
+		err = o.err
+	}
+	s.options.Log.Error("commit failed", "transactions", len(jobs), "error", err)
+	for _, j := range jobs {
+		j.rows, j.err = nil, err
+	}
+}
+
+func (s *Store) attempt(g *group, jobs []*job) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("store: committing a group panicked: %v", p)
+		}
+	}()
+	g.reset(jobs, s.now())
+	return s.engine.commit(g)
+}
+
+const day = int64(24 * time.Hour / time.Microsecond)
+
+// expired reports whether a replay record is too old to be used.
+func expired(created, now int64) bool { return created <= now-day }
+
+// unavailable wraps the error of a database that cannot be reached or written.
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }

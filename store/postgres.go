@@ -1,0 +1,284 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// postgresEngine is a PostgreSQL database, which other nodes may use as well.
+type postgresEngine struct {
+	pool    *pgxpool.Pool // reads, and what is done alone
+	writers *pgxpool.Pool // groups
+	texts   []*postgresText
+}
+
+const (
+	postgresWriters = 3
+	// No round trip of a writer takes longer. It waits for the groups of other
+	// nodes, so this is generous.
+	postgresPatience = 30 * time.Second
+	// A number that nobody else is likely to lock.
+	advisory = 0x7061726c6579
+)
+
+// The writers look rows up by their keys, never otherwise. Telling the planner
+// so keeps it from reading whole tables while it has no statistics, and from
+// planning each group anew.
+const writerSettings = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+	SET plan_cache_mode = force_generic_plan; SET jit = off; SET idle_in_transaction_session_timeout = '60s'`
+
+func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (engine, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	if !strings.Contains(dsn, "pool_max_conns=") {
+		config.MaxConns = int32(o.Readers)
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	writing := config.Copy()
+	writing.MaxConns, writing.MinConns, writing.MinIdleConns = postgresWriters, 0, 0
+	writing.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.PgConn().Exec(ctx, writerSettings).ReadAll()
+		return err
+	}
+	e := new(postgresEngine)
+	for _, t := range list {
+		e.texts = append(e.texts, newPostgresText(t))
+	}
+	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, oneLine(err)
+	}
+	if err := e.pool.Ping(ctx); err != nil {
+		e.pool.Close()
+		return nil, unavailable(oneLine(err))
+	}
+	if e.writers, err = pgxpool.NewWithConfig(ctx, writing); err != nil {
+		e.pool.Close()
+		return nil, oneLine(err)
+	}
+	return e, nil
+}
+
+// oneLine makes an error of several attempts fit into a line of a log.
+func oneLine(err error) error {
+	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+}
+
+func (e *postgresEngine) close() error {
+	e.writers.Close()
+	e.pool.Close()
+	return nil
+}
+
+func (e *postgresEngine) get(ctx context.Context, t *table, account, id int64) (Row, error) {
+	row := Row{Account: account}
+	err := e.query(ctx, t.getSQL, []any{account, id}, func(c cursor) {
+		row.ID, row.Rev, row.Seq, row.Created, row.Updated, row.Doc = c.int(0), c.int(1), c.int(2), c.int(3), c.int(4), c.bytes(5)
+	})
+	if err == nil && row.ID == 0 {
+		err = ErrNotFound
+	}
+	return row, err
+}
+
+func (e *postgresEngine) query(ctx context.Context, sql string, args []any, each func(cursor)) error {
+	rows, err := e.pool.Query(ctx, sql, args...)
+	if err == nil {
+		err = walk(rows, each)
+	}
+	return postgresFailure(ctx, err)
+}
+
+// walk calls each for every row.
+func walk(rows pgx.Rows, each func(cursor)) error {
+	defer rows.Close()
+	c := postgresCursor{rows: rows}
+	for rows.Next() {
+		c.values = rows.RawValues()
+		each(&c)
+	}
+	return rows.Err()
+}
+
+func (e *postgresEngine) alone(ctx context.Context, f func(session) error) error {
+	err := pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(advisory)); err != nil {
+			return err
+		}
+		return f(&postgresSession{ctx, tx})
+	})
+	return postgresFailure(ctx, err)
+}
+
+// A postgresSession is a transaction.
+type postgresSession struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+func (s *postgresSession) run(sql string, args ...any) (int64, error) {
+	tag, err := s.tx.Exec(s.ctx, sql, args...)
+	return tag.RowsAffected(), err
+}
+
+func (s *postgresSession) query(sql string, args []any, each func(cursor)) error {
+	rows, err := s.tx.Query(s.ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	return walk(rows, each)
+}
+
+func (s *postgresSession) script(sql string) error {
+	_, err := s.tx.Conn().PgConn().Exec(s.ctx, sql).ReadAll()
+	return err
+}
+
+// A postgresCursor reads the values as they came, without a conversion
+// between.
+type postgresCursor struct {
+	rows   pgx.Rows
+	values [][]byte
+}
+
+func (c *postgresCursor) binary(i int) bool { return c.rows.FieldDescriptions()[i].Format == 1 }
+
+func (c *postgresCursor) int(i int) int64 {
+	v := c.values[i]
+	if !c.binary(i) {
+		n, _ := strconv.ParseInt(string(v), 10, 64)
+		return n
+	}
+	switch len(v) {
+	case 8:
+		return int64(binary.BigEndian.Uint64(v))
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(v)))
+	}
+	return 0
+}
+
+func (c *postgresCursor) bool(i int) bool {
+	v := c.values[i]
+	return len(v) == 1 && (v[0] == 1 || v[0] == 't')
+}
+
+func (c *postgresCursor) text(i int) string { return string(c.values[i]) }
+func (c *postgresCursor) null(i int) bool   { return c.values[i] == nil }
+
+// bytes reads text as well as binary strings; those never come as text,
+// because every statement is prepared.
+func (c *postgresCursor) bytes(i int) []byte { return append([]byte(nil), c.values[i]...) }
+
+// postgresFailure wraps the errors that say nothing about the statement with
+// ErrUnavailable, unless it is the caller who has given up.
+func postgresFailure(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case gone(err):
+		return unavailable(oneLine(err))
+	}
+	return err
+}
+
+// gone reports whether an error is about the database, not the statement.
+func gone(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "53"), strings.HasPrefix(e.Code, "57"),
+			strings.HasPrefix(e.Code, "58"), strings.HasPrefix(e.Code, "40"), e.Code == "25006", e.Code == "25P03", e.Code == "55P03":
+			return true
+		}
+		return false
+	}
+	return broken(err)
+}
+
+// broken reports whether a connection was lost or never made.
+func broken(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err)
+}
+
+// A postgresText holds the statements of a table that work on many rows.
+type postgresText struct {
+	rows, exists            string
+	holder, refers, records []string // by column
+	insert, update          string
+	clear, delete           string
+}
+
+func newPostgresText(t *table) *postgresText {
+	names := "account, id, rev, seq, created, updated, doc"
+	changing := []string{"rev", "seq", "updated", "doc"}
+	all := []string{"bigint", "bigint", "bigint", "bigint", "bigint", "bigint", "text"}
+	some := []string{"bigint", "bigint", "bigint", "bigint", "bigint", "text"}
+	kinds := postgresDialect().types
+	var nulls []string
+	x := new(postgresText)
+	for _, c := range t.Columns {
+		names += ", k_" + c.Name
+		changing = append(changing, "k_"+c.Name)
+		all, some = append(all, kinds[c.Kind]), append(some, kinds[c.Kind])
+		if c.Unique {
+			nulls = append(nulls, "k_"+c.Name+" = NULL")
+		}
+	}
+	full := "r." + strings.ReplaceAll(names, ", ", ", r.")
+	keyed := " FROM unnest($1::bigint[], $2::bigint[]) AS u (a, i) JOIN " + t.sql + " AS r ON r.account = u.a AND r.id = u.i"
+	x.rows, x.exists = "SELECT "+full+keyed, "SELECT r.account, r.id"+keyed
+	for _, c := range t.Columns {
+		on := fmt.Sprintf(" FROM unnest($1::bigint[], $2::%s[]) AS u (a, v) JOIN %s AS r ON r.account = u.a AND r.k_%s = u.v", kinds[c.Kind], t.sql, c.Name)
+		x.holder = append(x.holder, "SELECT r.account, r.id, r.k_"+c.Name+on)
+		x.records = append(x.records, "SELECT "+full+on+" ORDER BY r.id")
+		x.refers = append(x.refers, fmt.Sprintf("SELECT u.a, u.v, r.id FROM unnest($1::bigint[], $2::bigint[]) AS u (a, v) CROSS JOIN LATERAL (SELECT id FROM %s WHERE account = u.a AND k_%s = u.v LIMIT 2) AS r", t.sql, c.Name))
+	}
+	x.insert = "INSERT INTO " + t.sql + " (" + names + ") SELECT * FROM unnest(" + arrays(all) + ")"
+	sets := make([]string, len(changing))
+	for i, c := range changing {
+		sets[i] = c + " = u." + c
+	}
+	x.update = "UPDATE " + t.sql + " AS r SET " + strings.Join(sets, ", ") + " FROM unnest(" + arrays(some) + ") AS u (account, id, " +
+		strings.Join(changing, ", ") + ") WHERE r.account = u.account AND r.id = u.id"
+	matching := " unnest($1::bigint[], $2::bigint[]) AS u (a, i) WHERE r.account = u.a AND r.id = u.i"
+	x.delete = "DELETE FROM " + t.sql + " AS r USING" + matching
+	if nulls != nil {
+		x.clear = "UPDATE " + t.sql + " AS r SET " + strings.Join(nulls, ", ") + " FROM" + matching
+	}
+	return x
+}
+
+// arrays are parameters that are arrays of the types.
+func arrays(types []string) string {
+	var b strings.Builder
+	for i, typ := range types {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d::%s[]", i+1, typ)
+	}
+	return b.String()
+}

@@ -1,0 +1,173 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/parley-api/parley/store"
+)
+
+func keyCases() []Case {
+	return []Case{
+		{"unique", "two resources with one email would be indistinguishable", unique},
+		{"unique nulls", "rows without a value do not stand in each other's way", uniqueNulls},
+		{"unique values can be swapped", "a value that is freed can be taken at once", uniqueSwap},
+		{"unique under contention", "of many who want one value exactly one gets it", uniqueRace},
+		{"unique integers", "uniqueness is not only for text", uniqueInts},
+		{"references", "a reference to nothing must not be stored", references},
+		{"restrict", "a resource that others need is not deleted under them", restrict},
+		{"restrict sees the same transaction", "a reference that was just made or dropped counts", restrictInside},
+		{"set null", "deleting a user frees their tasks, and consumers are told", setNull},
+		{"set null sees the same transaction", "a row that was just assigned is freed too", setNullInside},
+	}
+}
+
+func duplicate(b *Bench, err error, column string) {
+	b.Helper()
+	e, ok := errors.AsType[*store.DuplicateError](err)
+	if !ok || e.Column != column {
+		b.Errorf("error %v, want a duplicate %s", err, column)
+	}
+}
+
+func unique(b *Bench) {
+	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
+	duplicate(b, b.Fail(b.NewUser("a@x")), "email")
+	duplicate(b, b.Fail(b.SetEmail(2, "a@x")), "email")
+	b.Commit(b.SetEmail(1, "a@x")) // its own value
+	b.Commit(b.SetEmail(1, "c@x"))
+	b.Commit(b.SetEmail(2, "a@x")) // freed by an update
+	b.Commit(b.Drop(b.Users, 1))
+	b.Commit(b.NewUser("c@x")) // freed by a deletion
+	duplicate(b, b.Fail(b.NewUser("c@x")), "email")
+	b.Commit(b.NewUser("A@x")) // another text
+}
+
+func uniqueNulls(b *Bench) {
+	b.Commit(b.NewUser(nil), b.NewUser(nil), b.NewUser("a@x"))
+	b.Commit(b.SetEmail(3, nil))
+	b.Commit(b.NewUser("a@x"))
+	b.Same("rows", len(b.Rows(b.Users)), 4)
+}
+
+func uniqueSwap(b *Bench) {
+	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"), b.NewUser("c@x"))
+	b.Commit(b.SetEmail(1, nil), b.SetEmail(2, "a@x"), b.SetEmail(1, "b@x"))
+	b.Same("the first", string(b.Row(b.Users, 1).Doc), `{"email":"b@x"}`)
+	b.Same("the second", string(b.Row(b.Users, 2).Doc), `{"email":"a@x"}`)
+	b.Same("who has a", must(b.S.Find(b.ctx, b.Users, 1, "email", "a@x"))(b).ID, int64(2))
+	b.Commit(b.Drop(b.Users, 3), b.SetEmail(1, "c@x"), b.NewUser("b@x"))
+	b.Same("who has b", must(b.S.Find(b.ctx, b.Users, 1, "email", "b@x"))(b).ID, int64(4))
+	b.Commit(b.NewUser("d@x"), b.Drop(b.Users, 5), b.NewUser("d@x"))
+	b.Same("who has d", must(b.S.Find(b.ctx, b.Users, 1, "email", "d@x"))(b).ID, int64(6))
+}
+
+func uniqueRace(b *Bench) {
+	var all sync.WaitGroup
+	errs := make([]error, 32)
+	for i := range errs {
+		all.Go(func() {
+			_, errs[i] = b.S.Commit(b.ctx, &store.Tx{Account: 1, Writes: []store.Write{b.NewUser("a@x")}})
+		})
+	}
+	all.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else {
+			duplicate(b, err, "email")
+		}
+	}
+	b.Same("winners", won, 1)
+	b.Same("events", len(b.Events()), 1)
+}
+
+func uniqueInts(b *Bench) {
+	w := b.NewUser(nil)
+	w.Keys = []any{nil, int64(-7)}
+	b.Commit(w)
+	duplicate(b, b.Fail(w), "badge")
+	b.Same("who has it", must(b.S.Find(b.ctx, b.Users, 1, "badge", int64(-7)))(b).ID, int64(1))
+}
+
+func missing(b *Bench, err error, column string) {
+	b.Helper()
+	e, ok := errors.AsType[*store.MissingRefError](err)
+	if !ok || e.Column != column {
+		b.Errorf("error %v, want a missing %s", err, column)
+	}
+}
+
+func references(b *Bench) {
+	missing(b, b.Fail(b.NewTask("new", int64(1), nil)), "assignee_id")
+	b.CommitFor(2, b.NewUser("a@x"))
+	missing(b, b.Fail(b.NewTask("new", int64(1), nil)), "assignee_id")
+	b.Commit(b.NewUser("b@x"), b.NewTask("new", int64(2), nil)) // made in the same transaction
+	missing(b, b.Fail(b.SetTask(1, "new", int64(1), nil)), "assignee_id")
+	missing(b, b.Fail(b.NewTask("new", int64(2), int64(8))), "project_id")
+	b.Commit(b.SetTask(1, "done", nil, nil))
+	b.Commit(b.Drop(b.Users, 2))
+	missing(b, b.Fail(b.SetTask(1, "new", int64(2), nil)), "assignee_id")
+	b.Commit(b.NewUser("c@x"))
+	missing(b, b.Fail(b.Drop(b.Users, 3), b.NewTask("new", int64(3), nil)), "assignee_id")
+}
+
+func referenced(b *Bench, err error) {
+	b.Helper()
+	e, ok := errors.AsType[*store.ReferencedError](err)
+	if !ok || e.Table != "tasks" {
+		b.Errorf("error %v, want one that tasks refer to it", err)
+	}
+}
+
+func restrict(b *Bench) {
+	b.Commit(b.NewProject(), b.NewProject(), b.NewTask("a", nil, int64(1)), b.NewTask("b", nil, int64(1)))
+	b.CommitFor(2, b.NewProject())
+	referenced(b, b.Fail(b.Drop(b.Projects, 1)))
+	b.Commit(b.SetTask(1, "a", nil, int64(2)))
+	referenced(b, b.Fail(b.Drop(b.Projects, 1)))
+	b.Commit(b.Drop(b.Tasks, 2))
+	b.Commit(b.Drop(b.Projects, 1))
+	referenced(b, b.Fail(b.Drop(b.Projects, 2)))
+}
+
+func restrictInside(b *Bench) {
+	b.Commit(b.NewProject(), b.NewProject())
+	for i := range 5 {
+		b.Commit(b.NewTask(fmt.Sprint(i), nil, int64(1)))
+	}
+	referenced(b, b.Fail(b.NewTask("x", nil, int64(2)), b.Drop(b.Projects, 2)))
+	referenced(b, b.Fail(b.SetTask(1, "x", nil, int64(2)), b.Drop(b.Projects, 2)))
+	referenced(b, b.Fail(b.Drop(b.Tasks, 1), b.SetTask(2, "x", nil, int64(2)), b.Drop(b.Tasks, 3), b.Drop(b.Tasks, 4), b.Drop(b.Projects, 1)))
+	b.Commit(b.Drop(b.Tasks, 1), b.SetTask(2, "x", nil, int64(2)), b.Drop(b.Tasks, 3), b.SetTask(4, "x", nil, nil), b.Drop(b.Tasks, 5), b.Drop(b.Projects, 1))
+	b.Gone(b.Projects, 1)
+}
+
+func setNull(b *Bench) {
+	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
+	b.Commit(b.NewTask("1", int64(1), nil), b.NewTask("2", int64(2), nil), b.NewTask("3", int64(1), nil))
+	was := len(b.Events())
+	b.Commit(b.Drop(b.Users, 1, "user.deleted"))
+	b.Gone(b.Users, 1)
+	for id, want := range map[int64]string{1: `{"assignee_id":null}`, 2: `{"status":"2"}`, 3: `{"assignee_id":null}`} {
+		row := b.Row(b.Tasks, id)
+		b.Same("the document", string(row.Doc), want)
+		b.Same("the revision", row.Rev, 1+id%2)
+	}
+	events := b.Events()[was:]
+	b.Same("events", b.Types()[was:], []string{"task.updated", "task.updated", "user.deleted"})
+	b.Same("subjects", []int64{events[0].Subject, events[1].Subject, events[2].Subject}, []int64{1, 3, 1})
+	b.Same("the event's document", string(events[0].Doc), `{"assignee_id":null}`)
+	rows := must(b.S.Page(b.ctx, b.Tasks, store.Query{Account: 1, Where: []store.Condition{{Column: "assignee_id", Values: []any{nil}}}}))(b)
+	b.Same("tasks without an assignee", len(rows), 2)
+}
+
+func setNullInside(b *Bench) {
+	b.Commit(b.NewUser("a@x"), b.NewTask("1", int64(1), nil), b.NewTask("2", nil, nil), b.NewTask("3", int64(1), nil))
+	b.Commit(b.SetTask(1, "1", nil, nil), b.SetTask(2, "2", int64(1), nil), b.NewTask("4", int64(1), nil), b.Drop(b.Tasks, 3), b.Drop(b.Users, 1))
+	for id, want := range map[int64]string{1: `{"status":"1"}`, 2: `{"assignee_id":null}`, 4: `{"assignee_id":null}`} {
+		b.Same(fmt.Sprint("task ", id), string(b.Row(b.Tasks, id).Doc), want)
+	}
+}
