@@ -1,0 +1,164 @@
+package resource
+
+import (
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// append writes v, a struct of the plan's type, as a JSON object in the order
+// of its fields. Hidden members are left out unless all is set.
+func (p *plan) append(dst []byte, v reflect.Value, all bool) []byte {
+	dst = append(dst, '{')
+	first := true
+	for _, f := range p.fields {
+		fv := v.Field(f.index)
+		if f.hidden && !all || f.omit && fv.IsZero() {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, f.quoted...)
+		dst = f.append(dst, fv, all)
+	}
+	return append(dst, '}')
+}
+
+func (f *field) append(dst []byte, v reflect.Value, all bool) []byte {
+	if f.nullable {
+		if v.IsNil() {
+			return append(dst, "null"...)
+		}
+		v = v.Elem()
+	}
+	switch f.kind {
+	case kindString:
+		return appendString(dst, v.String())
+	case kindInt:
+		return strconv.AppendInt(dst, v.Int(), 10)
+	case kindBool:
+		return strconv.AppendBool(dst, v.Bool())
+	case kindFloat:
+		return jsontext.AppendFloat(dst, v.Float(), 64)
+	case kindTime:
+		return appendTime(dst, v.Interface().(time.Time).UnixMicro())
+	case kindObject:
+		return f.plan.append(dst, v, all)
+	case kindList:
+		dst = append(dst, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = f.elem.append(dst, v.Index(i), all)
+		}
+		return append(dst, ']')
+	}
+	if v.Len() == 0 {
+		return append(dst, "null"...)
+	}
+	dst, _ = jsontext.AppendFormat(dst, v.Bytes()) // well-formed: it was read as JSON
+	return dst
+}
+
+func appendString(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // fails on bad UTF-8 only, and then replaces it
+	return dst
+}
+
+// appendTime writes microseconds since 1970 as a quoted ISO 8601 UTC timestamp
+// with six decimals.
+func appendTime(dst []byte, micros int64) []byte {
+	dst = append(dst, '"')
+	dst = AppendTime(dst, micros)
+	return append(dst, '"')
+}
+
+// AppendTime writes microseconds since 1970 as the timestamps of the interface
+// are written: 2026-11-01T12:00:00.000000Z.
+func AppendTime(dst []byte, micros int64) []byte {
+	t := time.UnixMicro(micros).UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	dst = digits(dst, year, 4)
+	dst = digits(append(dst, '-'), int(month), 2)
+	dst = digits(append(dst, '-'), day, 2)
+	dst = digits(append(dst, 'T'), hour, 2)
+	dst = digits(append(dst, ':'), minute, 2)
+	dst = digits(append(dst, ':'), second, 2)
+	dst = digits(append(dst, '.'), t.Nanosecond()/1000, 6)
+	return append(dst, 'Z')
+}
+
+// digits writes n with exactly width digits; a year past 9999 keeps its own.
+func digits(dst []byte, n, width int) []byte {
+	var b [20]byte
+	s := strconv.AppendInt(b[:0], int64(n), 10)
+	for range width - len(s) {
+		dst = append(dst, '0')
+	}
+	return append(dst, s...)
+}
+
+// member finds a top-level member's raw value in a document of our own, which
+// has no white space and no escapes in its names. Nil means absent.
+func member(doc []byte, quoted string) []byte {
+	i := 1
+	for i < len(doc) && doc[i] == '"' {
+		match := len(doc)-i > len(quoted) && string(doc[i:i+len(quoted)]) == quoted
+		i = skipString(doc, i) + 1 // past the name and its colon
+		end := skipValue(doc, i)
+		if match {
+			return doc[i:end]
+		}
+		i = end + 1 // past the comma
+	}
+	return nil
+}
+
+// skipString returns the index after the string that begins at i.
+func skipString(doc []byte, i int) int {
+	for i++; i < len(doc); i++ {
+		switch doc[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(doc)
+}
+
+// skipValue returns the index after the value that begins at i.
+func skipValue(doc []byte, i int) int {
+	depth := 0
+	for i < len(doc) {
+		switch doc[i] {
+		case '"':
+			i = skipString(doc, i)
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return len(doc)
+}

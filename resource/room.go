@@ -1,0 +1,168 @@
+package resource
+
+import (
+	"errors"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-api/parley/paginate"
+	"github.com/parley-api/parley/problem"
+	"github.com/parley-api/parley/store"
+	"github.com/parley-api/parley/version"
+)
+
+// Options are what a room needs from its service.
+type Options struct {
+	Store    Store
+	Calendar *version.Calendar
+	Keys     *paginate.Keys   // seal the cursors
+	Limits   paginate.Limits  // zero: 20 and 100
+	RFC      bool             // ranges of lists as RFC 9110 has them, not the contract
+	Now      func() time.Time // nil: time.Now
+}
+
+// A Room is a definition that serves requests. It is safe for concurrent use.
+type Room struct {
+	*Definition
+	Options
+	chain  *version.Chain
+	plans  []*plan // by the version's index in the calendar
+	writes string  // the version documents are written in
+	pages  paginate.List
+}
+
+// Open binds a definition to a service. It panics where the definition's
+// changes do not fit the calendar.
+func (d *Definition) Open(o Options) *Room {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	rm := &Room{Definition: d, Options: o}
+	var err error
+	if rm.chain, err = version.NewChain(o.Calendar, d.plan.typ, d.steps...); err != nil {
+		d.panicf("%v", err)
+	}
+	for _, v := range o.Calendar.Versions() {
+		p := d.plan
+		if !rm.chain.Same(v) {
+			p = d.older[rm.chain.Type(v)]
+		}
+		rm.plans = append(rm.plans, p)
+		rm.writes = v.Name
+	}
+	rm.pages = paginate.List{Collection: d.plural, Limits: o.Limits, RFC: o.RFC, Parameters: rm.parameters()}
+	return rm
+}
+
+// Routes returns the methods of the resource.
+func (rm *Room) Routes() []*Route {
+	item, one := "/"+rm.plural+"/{id}", strings.ReplaceAll(rm.singular, "-", " ")
+	read, write := rm.plural+":read", rm.plural+":write"
+	if rm.system {
+		read, write = "admin", "admin"
+	}
+	patch := []string{TypeMerge, TypeJSON, TypePatch}
+	routes := []*Route{
+		{Method: http.MethodGet, Pattern: "/" + rm.plural, Scope: read, Serve: rm.list, Kind: List, Operation: "list" + Title(rm.plural), Summary: "List " + strings.ReplaceAll(rm.plural, "-", " ")},
+		{Method: http.MethodPost, Pattern: "/" + rm.plural, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create a " + one},
+		{Method: http.MethodGet, Pattern: item, Scope: read, Serve: rm.read, Kind: Read, Operation: "get" + Title(rm.singular), Summary: "Get a " + one},
+		{Method: http.MethodPut, Pattern: item, Scope: write, Serve: rm.replace, Kind: Replace, Accepts: []string{TypeJSON}, Operation: "replace" + Title(rm.singular), Summary: "Replace a " + one},
+		{Method: http.MethodPatch, Pattern: item, Scope: write, Serve: rm.patch, Kind: Patch, Accepts: patch, Operation: "update" + Title(rm.singular), Summary: "Change members of a " + one},
+		{Method: http.MethodDelete, Pattern: item, Scope: write, Serve: rm.remove, Kind: Remove, Operation: "delete" + Title(rm.singular), Summary: "Delete a " + one},
+	}
+	for _, a := range rm.actions {
+		routes = append(routes, &Route{
+			Method: http.MethodPost, Pattern: item + "/" + a.name, Scope: write, Kind: Act, Summary: a.About,
+			Serve: func(c *Call) error { return rm.act(c, a) }, Operation: strings.ToLower(a.name) + Title(rm.singular),
+		})
+	}
+	for _, r := range routes {
+		r.Room = rm
+	}
+	return routes
+}
+
+// Title joins hyphenated words in camel case: api-key gives ApiKey.
+func Title(name string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(name, "-") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// account is the one whose rows a call is about.
+func (rm *Room) account(c *Call) int64 {
+	if rm.system {
+		return 0
+	}
+	return c.Account
+}
+
+// parseID reads an id as it is written in a path: digits, no sign, no zeros
+// before them. Anything else is the id of nothing.
+func parseID(s string) (int64, error) {
+	id, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || s[0] < '1' || s[0] > '9' {
+		return 0, store.ErrNotFound
+	}
+	return id, nil
+}
+
+// load reads the row that a call's path names.
+func (rm *Room) load(c *Call) (store.Row, error) {
+	id, err := parseID(c.Args[0])
+	if err != nil {
+		return store.Row{}, rm.problem(err)
+	}
+	row, err := rm.Store.Get(c.Context(), rm.table, rm.account(c), id)
+	if err != nil {
+		return row, rm.problem(err)
+	}
+	return row, nil
+}
+
+// problem gives the store's errors that a client caused their answer. Others
+// are left to the hall.
+func (rm *Room) problem(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return problem.NotFound.Newf("There is no such %s in this account.", strings.ReplaceAll(rm.singular, "-", " "))
+	}
+	if errors.Is(err, store.ErrStale) {
+		return problem.PreconditionFail.New("The resource was changed in the meantime.")
+	}
+	if e, ok := errors.AsType[*store.DuplicateError](err); ok {
+		p := problem.Duplicate.Newf("Another %s of this account has the same %s.", rm.singular, e.Column)
+		p.Errors = []problem.FieldError{{Pointer: "/" + e.Column, Detail: "is already taken"}}
+		return p
+	}
+	if e, ok := errors.AsType[*store.MissingRefError](err); ok {
+		to := rm.plan.byName[e.Column].ref
+		return Invalid(problem.FieldError{Pointer: "/" + e.Column, Detail: "must be the id of one of the " + to + " of this account"})
+	}
+	if e, ok := errors.AsType[*store.ReferencedError](err); ok {
+		return problem.StillReferenced.Newf("The %s is still referred to by %s.", rm.singular, e.Table)
+	}
+	return err
+}
+
+// value decodes a row's document.
+func (rm *Room) value(doc []byte) (reflect.Value, error) {
+	v := reflect.New(rm.plan.typ)
+	return v, rm.plan.decode(doc, v.Elem(), modeStored)
+}
+
+// Record returns the write that stores a value of the definition's type, a
+// pointer, as a new row, without the rules of a request and without an event.
+func (d *Definition) Record(v any) store.Write {
+	value := reflect.ValueOf(v).Elem()
+	return store.Write{Table: d.table, Op: store.Insert, Doc: d.plan.append(nil, value, true), Keys: d.keys(value)}
+}
+
+// Decode reads a row's document into v, a pointer to the definition's type.
+func (d *Definition) Decode(doc []byte, v any) error {
+	return d.plan.decode(doc, reflect.ValueOf(v).Elem(), modeStored)
+}
