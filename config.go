@@ -1,0 +1,205 @@
+package parley
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/parley-api/parley/paginate"
+	"github.com/parley-api/parley/ratelimit"
+	"github.com/parley-api/parley/resource"
+	"github.com/parley-api/parley/version"
+)
+
+// Config is every knob of a service. The zero value serves from ./parley-data
+// with all defaults. The tags name the command-line flags and the variables of
+// the environment; the program reads them, this package does not.
+type Config struct {
+	Addr             string        `default:"127.0.0.1:8080" env:"PARLEY_ADDR" placeholder:"HOST:PORT" group:"Serving" help:"Address to listen on."`
+	Data             string        `default:"./parley-data" env:"PARLEY_DATA" placeholder:"DIR" group:"Storage" help:"Folder for the SQLite file, stored bytes and generated secrets. Made if missing, mode 0700."`
+	Database         string        `env:"PARLEY_DATABASE" placeholder:"URL" group:"Storage" help:"postgres://… for several nodes. Default: the SQLite file in the data folder."`
+	BaseURL          string        `name:"base-url" env:"PARLEY_BASE_URL" placeholder:"URL" group:"Serving" help:"Where clients reach the service; absolute links begin with it. Default: derived from --addr."`
+	AdminKey         string        `env:"PARLEY_ADMIN_KEY" placeholder:"KEY" group:"Operations" help:"The admin API key. Default: generated at the first start, printed once, only its hash kept."`
+	InsecureWebhooks bool          `env:"PARLEY_INSECURE_WEBHOOKS" group:"Webhooks" help:"Allow http:// and loopback or private webhook targets. For development only."`
+	RetrySchedule    string        `default:"0s,5m,30m,2h,24h" env:"PARLEY_RETRY_SCHEDULE" placeholder:"DELAYS" group:"Webhooks" help:"Delays before the attempts of a webhook delivery."`
+	DeliveryTimeout  time.Duration `default:"15s" env:"PARLEY_DELIVERY_TIMEOUT" placeholder:"DURATION" group:"Webhooks" help:"How long a webhook consumer may take to answer."`
+	RateLimit        string        `default:"6000/1m" env:"PARLEY_RATE_LIMIT" placeholder:"N/WINDOW" group:"Limits" help:"Requests per credential and window, with a burst of a sixth; or off."`
+	MaxPageSize      int           `default:"100" env:"PARLEY_MAX_PAGE_SIZE" placeholder:"N" group:"Limits" help:"The largest page a client may ask for."`
+	DefaultPageSize  int           `default:"20" env:"PARLEY_DEFAULT_PAGE_SIZE" placeholder:"N" group:"Limits" help:"The size of a page when the client names none."`
+	Profile          string        `default:"spec" enum:"spec,rfc" env:"PARLEY_PROFILE" placeholder:"spec|rfc" group:"Serving" help:"spec: the contract to the letter. rfc: the three places where it departs from an RFC follow the RFC."`
+	Blobs            string        `env:"PARLEY_BLOBS" placeholder:"URL" group:"Storage" help:"s3://… to keep bytes in a bucket. Default: the data folder."`
+	TLSCert          string        `name:"tls-cert" env:"PARLEY_TLS_CERT" placeholder:"FILE" group:"Serving" help:"Certificate chain in PEM; with --tls-key the service speaks TLS 1.2 and later."`
+	TLSKey           string        `name:"tls-key" env:"PARLEY_TLS_KEY" placeholder:"FILE" group:"Serving" help:"Private key of --tls-cert in PEM."`
+	MetricsAddr      string        `env:"PARLEY_METRICS_ADDR" placeholder:"HOST:PORT" group:"Operations" help:"A second listener for /metrics, without credentials."`
+	VersionCalendar  string        `env:"PARLEY_VERSION_CALENDAR" placeholder:"FILE" group:"Versions" help:"YAML file that moves the deprecated and sunset dates of versions."`
+	TrustedProxies   []string      `env:"PARLEY_TRUSTED_PROXIES" placeholder:"CIDR" group:"Serving" help:"Proxies whose Forwarded and X-Forwarded-For are believed."`
+	CORSOrigins      []string      `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" placeholder:"ORIGIN" group:"Serving" help:"Web origins that may call the service from a browser; * for any."`
+
+	// Identify says who asks. Nil means the API keys of the service itself.
+	// Its error should be a problem, usually Unauthorized.
+	Identify func(*http.Request) (Identity, error) `kong:"-"`
+
+	// Rows keeps the rows of the definitions given to New somewhere else than
+	// in the database, and with them the promise that a row and its event are
+	// one transaction. Nil means the database.
+	Rows resource.Store `kong:"-"`
+
+	Calendar *version.Calendar `kong:"-"` // nil: the built-in one
+	Now      func() time.Time  `kong:"-"` // nil: time.Now
+	Log      *slog.Logger      `kong:"-"` // nil: slog.Default
+}
+
+// An Identity is who makes a request.
+type Identity struct {
+	Account    int64    // whose rows; at least 1
+	Credential string   // names the credential in quotas and logs; never a secret
+	Scopes     []string // tasks:read, tasks:write …; admin means all
+	Version    string   // the name of the version the account is pinned to; "" none
+}
+
+// settings is a Config with the texts understood and the defaults filled in.
+type settings struct {
+	Config
+	dsn      string
+	limits   paginate.Limits
+	policy   ratelimit.Policy
+	proxies  []netip.Prefix
+	calendar *version.Calendar
+}
+
+// settle checks a configuration. The error is one line that says what to do.
+func (c Config) settle() (*settings, error) {
+	s := &settings{Config: c}
+	orText(&s.Addr, "127.0.0.1:8080")
+	orText(&s.Data, "./parley-data")
+	orText(&s.RateLimit, "6000/1m")
+	orText(&s.Profile, "spec")
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	if s.Log == nil {
+		s.Log = slog.Default()
+	}
+	if s.Profile != "spec" && s.Profile != "rfc" {
+		return nil, errors.New("--profile must be spec or rfc")
+	}
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		return nil, errors.New("--tls-cert and --tls-key go together")
+	}
+	var err error
+	if s.policy, err = ratelimit.Parse(s.RateLimit); err != nil {
+		return nil, fmt.Errorf("--rate-limit: %w", err)
+	}
+	if s.limits, err = limitsOf(c.DefaultPageSize, c.MaxPageSize); err != nil {
+		return nil, err
+	}
+	if s.Blobs != "" {
+		return nil, errors.New("--blobs: this version keeps bytes in the data folder only; leave it out")
+	}
+	if err := checkSchedule(s.RetrySchedule); err != nil {
+		return nil, err
+	}
+	for _, text := range s.TrustedProxies {
+		prefix, err := parsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxies: %q is neither an address nor a range such as 10.0.0.0/8", text)
+		}
+		s.proxies = append(s.proxies, prefix)
+	}
+	if err := s.settleURL(); err != nil {
+		return nil, err
+	}
+	s.calendar = s.Calendar
+	if s.calendar == nil {
+		s.calendar = version.BuiltIn()
+	}
+	if s.VersionCalendar != "" {
+		if s.calendar, err = moveDates(s.calendar, s.VersionCalendar); err != nil {
+			return nil, fmt.Errorf("--version-calendar: %w", err)
+		}
+	}
+	s.calendar = s.calendar.Configure(&version.Options{BaseURL: s.BaseURL, RFC: s.Profile == "rfc"})
+	return s, s.settleDatabase()
+}
+
+// checkSchedule reads the delays between attempts.
+func checkSchedule(text string) error {
+	if text == "" {
+		return nil
+	}
+	for delay := range strings.SplitSeq(text, ",") {
+		if d, err := time.ParseDuration(strings.TrimSpace(delay)); err != nil || d < 0 {
+			return errors.New("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
+		}
+	}
+	return nil
+}
+
+func orText(s *string, value string) {
+	if *s == "" {
+		*s = value
+	}
+}
+
+func limitsOf(size, maximum int) (paginate.Limits, error) {
+	if size < 0 || maximum < 0 || maximum > 10000 {
+		return paginate.Limits{}, errors.New("--max-page-size must be 1 to 10000, and --default-page-size at least 1")
+	}
+	if maximum > 0 && size > maximum {
+		return paginate.Limits{}, errors.New("--default-page-size must not be larger than --max-page-size")
+	}
+	return paginate.Limits{Default: size, Maximum: maximum}, nil
+}
+
+func parsePrefix(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	return netip.ParsePrefix(text)
+}
+
+// settleURL derives the base URL from the address where none is given.
+func (s *settings) settleURL() error {
+	if s.BaseURL == "" {
+		scheme := "http://"
+		if s.TLSCert != "" {
+			scheme = "https://"
+		}
+		host := s.Addr
+		if strings.HasPrefix(host, ":") {
+			host = "localhost" + host
+		}
+		s.BaseURL = scheme + host
+	}
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return errors.New("--base-url must look like https://api.example.com")
+	}
+	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
+	return nil
+}
+
+// settleDatabase finds the database and makes the data folder.
+func (s *settings) settleDatabase() error {
+	s.dsn = s.Database
+	if strings.HasPrefix(s.dsn, "postgres://") || strings.HasPrefix(s.dsn, "postgresql://") {
+		return nil
+	}
+	if strings.Contains(s.dsn, "://") {
+		return errors.New("--database must be postgres://… or the path of an SQLite file")
+	}
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return fmt.Errorf("making the data folder: %w", err)
+	}
+	if s.dsn == "" {
+		s.dsn = filepath.Join(s.Data, "parley.db")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package parley
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// requestIDs gives requests ids: a random part for this process and a number.
+type requestIDs struct {
+	prefix string
+	last   atomic.Uint64
+}
+
+func (q *requestIDs) seed() {
+	var b [5]byte
+	rand.Read(b[:])
+	q.prefix = strings.ToLower(base32.StdEncoding.EncodeToString(b[:])) + "-"
+}
+
+// of takes the id that a proxy or client gave the request, if it is harmless
+// in a log, or makes one.
+func (q *requestIDs) of(r *http.Request) string {
+	if given := r.Header["X-Request-Id"]; len(given) == 1 && harmless(given[0]) {
+		return given[0]
+	}
+	var b [32]byte
+	return string(strconv.AppendUint(append(b[:0], q.prefix...), q.last.Add(1), 36))
+}
+
+func harmless(id string) bool {
+	for _, c := range []byte(id) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	return len(id) >= 1 && len(id) <= 64
+}
+
+// record writes the line of a request: what was asked and how it went, never
+// a header, a body or a key.
+func (a *App) record(v *visit) {
+	took := a.now().Sub(v.start)
+	status := v.rec.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	pattern := v.match.Pattern
+	a.metrics.observe(v, status, took)
+	level := slog.LevelInfo
+	if status >= 500 || v.cause != nil && v.aborted {
+		level = slog.LevelError
+	}
+	if !a.log.Enabled(context.Background(), level) {
+		return
+	}
+	var room [10]slog.Attr
+	attrs := append(room[:0],
+		slog.String("id", v.id[0]), slog.String("method", v.call.R.Method), slog.String("route", pattern),
+		slog.Int("status", status), slog.Duration("duration", took), slog.Int64("bytes", v.rec.bytes),
+	)
+	if v.call.Account != 0 {
+		attrs = append(attrs, slog.Int64("account", v.call.Account), slog.String("credential", v.who.Credential))
+	}
+	if v.call.Version != nil {
+		attrs = append(attrs, slog.String("version", v.call.Version.Name))
+	}
+	if v.cause != nil {
+		attrs = append(attrs, slog.String("error", v.cause.Error()))
+	}
+	a.log.LogAttrs(context.Background(), level, "request", attrs...)
+}
+
+// address is where a request without a credential comes from: the peer, or
+// what a trusted proxy says of it.
+func (a *App) address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	if len(a.set.proxies) == 0 || !a.trusted(host) {
+		return host
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop := strings.TrimSpace(hops[i])
+		if _, err := netip.ParseAddr(hop); err != nil {
+			break
+		}
+		if host = hop; !a.trusted(hop) {
+			break
+		}
+	}
+	return host
+}
+
+func (a *App) trusted(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	addr = addr.Unmap()
+	for _, p := range a.set.proxies {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
