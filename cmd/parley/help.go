@@ -1,0 +1,109 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+const about = `Parley serves an HTTP + JSON API with first-rate manners: pages, versions,
+problem details, safe retries. On embedded SQLite, or PostgreSQL for many nodes.`
+
+// endings stand below the help of a command, by its name.
+var endings = map[string]string{
+	"": `
+Examples:
+  parley serve                           # http://127.0.0.1:8080, data in ./parley-data
+  parley serve --addr :9000              # on every interface
+  parley serve --help                    # every setting
+
+Documentation: https://github.com/parley-api/parley/tree/main/docs
+`,
+	"serve": `
+Every flag can also be a variable of the environment, named in parentheses, or
+a line of the file that --config names. A flag beats the environment, and the
+environment beats the file:
+
+  # parley.yaml
+  addr: 0.0.0.0:8080
+  rate-limit: 600/1m
+  trusted-proxies: [10.0.0.0/8]
+
+Examples:
+  parley serve
+  parley serve --addr 127.0.0.1:0        # a free port; the first line printed names it
+  parley serve --config parley.yaml --log-level debug
+  PARLEY_DATABASE=postgres://parley@db/parley parley serve --base-url https://api.example.com
+
+Documentation: https://github.com/parley-api/parley/tree/main/docs, and /docs of a running service.
+`,
+}
+
+// groups is the order of the flags in the help.
+var groups = []string{"Serving", "Storage", "Limits", "Webhooks", "Versions", "Operations"}
+
+// help returns the options that shape the help.
+func help() []kong.Option {
+	return []kong.Option{
+		kong.Description(about),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ValueFormatter(describe),
+		kong.Help(func(o kong.HelpOptions, ctx *kong.Context) error {
+			if err := kong.DefaultHelpPrinter(o, ctx); err != nil {
+				return err
+			}
+			_, err := io.WriteString(ctx.Stdout, endings[ctx.Command()])
+			return err
+		}),
+	}
+}
+
+// arrange puts the flags in the order of their groups. It also keeps the
+// parser from reading the environment: settle does that, so that an empty
+// variable counts as unset and the file does not beat it.
+func arrange(k *kong.Kong) {
+	k.Model.HelpFlag.Hidden = true
+	for _, node := range k.Model.Children {
+		for _, flag := range node.Flags {
+			flag.Tag.Envs = nil // flag.Envs keeps them
+		}
+		slices.SortStableFunc(node.Flags, func(a, b *kong.Flag) int { return rank(a) - rank(b) })
+	}
+}
+
+func rank(f *kong.Flag) int {
+	if f.Group == nil {
+		return len(groups)
+	}
+	return slices.Index(groups, f.Group.Key)
+}
+
+// describe is the help of a flag, with its variable and its default.
+func describe(v *kong.Value) string {
+	var notes []string
+	if v.Flag != nil {
+		notes = append(notes, v.Flag.Envs...)
+	}
+	if v.HasDefault {
+		notes = append(notes, "default "+v.Default)
+	}
+	if len(notes) == 0 {
+		return v.Help
+	}
+	return v.Help + " (" + strings.Join(notes, ", ") + ")"
+}
+
+// pointer is the text of a wrong command line and where to read more.
+func pointer(wrong *kong.ParseError) string {
+	name := "parley"
+	if node := wrong.Context.Selected(); node != nil {
+		name = node.FullPath()
+	}
+	text := wrong.Error()
+	if !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	return text + " See " + name + " --help."
+}
