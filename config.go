@@ -1,7 +1,6 @@
 package parley
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -74,7 +73,15 @@ type settings struct {
 	calendar *version.Calendar
 }
 
-// settle checks a configuration. The error is one line that says what to do.
+// A SettingError says which setting is wrong and what would be right.
+type SettingError struct{ text string }
+
+func (e *SettingError) Error() string { return e.text }
+
+func wrong(format string, args ...any) error { return &SettingError{fmt.Sprintf(format, args...)} }
+
+// settle checks a configuration. The error is a SettingError, or
+// that of a data folder which cannot be made.
 func (c Config) settle() (*settings, error) {
 	s := &settings{Config: c}
 	orText(&s.Addr, "127.0.0.1:8080")
@@ -88,20 +95,20 @@ func (c Config) settle() (*settings, error) {
 		s.Log = slog.Default()
 	}
 	if s.Profile != "spec" && s.Profile != "rfc" {
-		return nil, errors.New("--profile must be spec or rfc")
+		return nil, wrong("--profile must be spec or rfc")
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		return nil, errors.New("--tls-cert and --tls-key go together")
+		return nil, wrong("--tls-cert and --tls-key go together")
 	}
 	var err error
 	if s.policy, err = ratelimit.Parse(s.RateLimit); err != nil {
-		return nil, fmt.Errorf("--rate-limit: %w", err)
+		return nil, wrong("--rate-limit: %v", strings.TrimPrefix(err.Error(), "ratelimit: "))
 	}
 	if s.limits, err = limitsOf(c.DefaultPageSize, c.MaxPageSize); err != nil {
 		return nil, err
 	}
 	if s.Blobs != "" {
-		return nil, errors.New("--blobs: this version keeps bytes in the data folder only; leave it out")
+		return nil, wrong("--blobs: this version keeps bytes in the data folder only; leave it out")
 	}
 	if err := checkSchedule(s.RetrySchedule); err != nil {
 		return nil, err
@@ -109,7 +116,7 @@ func (c Config) settle() (*settings, error) {
 	for _, text := range s.TrustedProxies {
 		prefix, err := parsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxies: %q is neither an address nor a range such as 10.0.0.0/8", text)
+			return nil, wrong("--trusted-proxies: %q is neither an address nor a range such as 10.0.0.0/8", text)
 		}
 		s.proxies = append(s.proxies, prefix)
 	}
@@ -122,7 +129,7 @@ func (c Config) settle() (*settings, error) {
 	}
 	if s.VersionCalendar != "" {
 		if s.calendar, err = moveDates(s.calendar, s.VersionCalendar); err != nil {
-			return nil, fmt.Errorf("--version-calendar: %w", err)
+			return nil, wrong("--version-calendar: %v", err)
 		}
 	}
 	s.calendar = s.calendar.Configure(&version.Options{BaseURL: s.BaseURL, RFC: s.Profile == "rfc"})
@@ -136,7 +143,7 @@ func checkSchedule(text string) error {
 	}
 	for delay := range strings.SplitSeq(text, ",") {
 		if d, err := time.ParseDuration(strings.TrimSpace(delay)); err != nil || d < 0 {
-			return errors.New("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
+			return wrong("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
 		}
 	}
 	return nil
@@ -150,10 +157,10 @@ func orText(s *string, value string) {
 
 func limitsOf(size, maximum int) (paginate.Limits, error) {
 	if size < 0 || maximum < 0 || maximum > 10000 {
-		return paginate.Limits{}, errors.New("--max-page-size must be 1 to 10000, and --default-page-size at least 1")
+		return paginate.Limits{}, wrong("--max-page-size must be 1 to 10000, and --default-page-size at least 1")
 	}
 	if maximum > 0 && size > maximum {
-		return paginate.Limits{}, errors.New("--default-page-size must not be larger than --max-page-size")
+		return paginate.Limits{}, wrong("--default-page-size must not be larger than --max-page-size")
 	}
 	return paginate.Limits{Default: size, Maximum: maximum}, nil
 }
@@ -180,7 +187,7 @@ func (s *settings) settleURL() error {
 	}
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return errors.New("--base-url must look like https://api.example.com")
+		return wrong("--base-url must look like https://api.example.com")
 	}
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
 	return nil
@@ -193,7 +200,7 @@ func (s *settings) settleDatabase() error {
 		return nil
 	}
 	if strings.Contains(s.dsn, "://") {
-		return errors.New("--database must be postgres://… or the path of an SQLite file")
+		return wrong("--database must be postgres://… or the path of an SQLite file")
 	}
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return fmt.Errorf("making the data folder: %w", err)

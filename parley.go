@@ -63,7 +63,8 @@ type passage struct {
 
 // New opens the database, brings it up to date and composes the service. The
 // definitions are the caller's own; accounts, keys and events are added. It
-// panics where two definitions claim one path. Close the App when done.
+// panics where two definitions claim one path. A wrong configuration is a
+// [SettingError]. Close the App when done.
 func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (*App, error) {
 	set, err := cfg.settle()
 	if err != nil {
@@ -80,7 +81,7 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 		tables[i] = d.Table()
 	}
 	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log}, tables...); err != nil {
-		return nil, fmt.Errorf("opening the database: %w", err)
+		return nil, err
 	}
 	if err := a.compose(ctx, all, accounts, keys); err != nil {
 		a.store.Close()

@@ -88,9 +88,9 @@ func (a *App) address(r *http.Request) string {
 	if len(a.set.proxies) == 0 || !a.trusted(host) {
 		return host
 	}
-	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	hops := hops(r.Header)
 	for i := len(hops) - 1; i >= 0; i-- {
-		hop := strings.TrimSpace(hops[i])
+		hop := hops[i]
 		if _, err := netip.ParseAddr(hop); err != nil {
 			break
 		}
@@ -99,6 +99,34 @@ func (a *App) address(r *http.Request) string {
 		}
 	}
 	return host
+}
+
+// hops are the addresses that proxies wrote down, the nearest last: those of
+// Forwarded (RFC 7239) or else of X-Forwarded-For.
+func hops(h http.Header) []string {
+	var all []string
+	for element := range strings.SplitSeq(strings.Join(h["Forwarded"], ","), ",") {
+		for pair := range strings.SplitSeq(element, ";") {
+			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if strings.EqualFold(name, "for") {
+				all = append(all, node(strings.Trim(value, `"`)))
+			}
+		}
+	}
+	if all == nil {
+		for value := range strings.SplitSeq(strings.Join(h["X-Forwarded-For"], ","), ",") {
+			all = append(all, node(strings.TrimSpace(value)))
+		}
+	}
+	return all
+}
+
+// node takes brackets and port off an address.
+func node(s string) string {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().String()
+	}
+	return strings.Trim(s, "[]")
 }
 
 func (a *App) trusted(host string) bool {

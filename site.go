@@ -74,7 +74,17 @@ func (s *site) links() []console.Link {
 		{Path: "/versions", Title: "Versions", About: "What is active, what retires when, and how to move on."},
 		{Path: "/problems", Title: "Problems", About: "Every error, when it happens and what to do."},
 	}
-	for _, room := range slices.Backward(s.app.rooms) {
+	rooms := slices.Clone(s.app.rooms) // the service's own come last
+	slices.SortStableFunc(rooms, func(a, b *resource.Room) int {
+		if a.System() == b.System() {
+			return 0
+		}
+		if a.System() {
+			return 1
+		}
+		return -1
+	})
+	for _, room := range rooms {
 		links = append(links, console.Link{Path: "/" + room.Plural(), Title: resource.Title(room.Plural()), About: room.About(), Key: true})
 	}
 	return links

@@ -18,10 +18,12 @@ import (
 )
 
 // After a signal, what is in flight has patience to finish, and the program
-// ends before limit in any case.
+// ends before limit in any case. A second signal within echo is the first one
+// again: timeout(1) and others signal a process and then its whole group.
 const (
 	patience = 9 * time.Second
 	limit    = 9800 * time.Millisecond
+	echo     = 250 * time.Millisecond
 )
 
 // A door is where requests come in.
@@ -70,6 +72,9 @@ func listen(flag, addr string) (net.Listener, error) {
 		return nil, misuse{fmt.Errorf("%s must be HOST:PORT, such as 127.0.0.1:8080 or :8080, not %q", flag, addr)}
 	}
 	l, err := net.Listen("tcp", addr)
+	if _, wrong := errors.AsType[*net.AddrError](err); wrong {
+		return nil, misuse{fmt.Errorf("%s: %w", flag, err)}
+	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s is already in use; stop the program that has it, or choose another address with %s", addr, flag)
@@ -102,17 +107,19 @@ func (d *door) close() {
 }
 
 // serve answers requests until ctx ends or a listener fails, then closes the
-// App. It calls stop first, so that a second signal ends the process at once.
+// App. It calls stop as it begins to close, so that a second signal ends the
+// process at once.
 func (d *door) serve(ctx context.Context, stop func(), app *parley.App, log *slog.Logger) error {
 	requests, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	failed := make(chan error, 2)
-	servers := []*http.Server{newServer(requests, app, d.tls, log)}
+	front := newServer(requests, app, d.tls, log)
+	servers := []*http.Server{front}
 	go func() {
 		if d.tls != nil {
-			failed <- servers[0].ServeTLS(d.main, "", "")
+			failed <- front.ServeTLS(d.main, "", "")
 		} else {
-			failed <- servers[0].Serve(d.main)
+			failed <- front.Serve(d.main)
 		}
 	}()
 	if d.metrics != nil {
@@ -127,9 +134,9 @@ func (d *door) serve(ctx context.Context, stop func(), app *parley.App, log *slo
 	case err = <-failed:
 		err = fmt.Errorf("accepting connections: %w", err)
 	case <-ctx.Done():
-		log.Info("stopping", "patience", patience)
+		log.Info("stopping", "patience", patience.String())
 	}
-	stop()
+	time.AfterFunc(echo, stop)
 	return errors.Join(err, drain(servers, cancel, app, log))
 }
 

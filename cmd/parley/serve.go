@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -61,12 +62,12 @@ func trim(list []string) {
 	}
 }
 
-// explain says what to do about a service that could not be composed. The
-// error of a wrong setting begins with the flag's name.
+// explain says what to do about a service that could not be composed.
 func explain(err error, cfg *parley.Config) error {
-	switch {
-	case strings.HasPrefix(err.Error(), "--"):
+	if _, ok := errors.AsType[*parley.SettingError](err); ok {
 		return misuse{err}
+	}
+	switch {
 	case strings.HasPrefix(cfg.Database, "postgres"):
 		return fmt.Errorf("%w; check that the server is running and that --database is right", err)
 	case cfg.Database != "":

@@ -14,6 +14,7 @@ import (
 func values() []kong.Option {
 	return []kong.Option{
 		kong.KindMapper(reflect.Bool, boolean{}),
+		kong.KindMapper(reflect.String, kong.MapperFunc(text)),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(number)),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(duration)),
 	}
@@ -40,28 +41,44 @@ func (boolean) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
+func text(ctx *kong.DecodeContext, target reflect.Value) error {
+	s, err := word(ctx)
+	target.SetString(s)
+	return err
+}
+
 func number(ctx *kong.DecodeContext, target reflect.Value) error {
-	token, err := ctx.Scan.PopValue("number")
+	s, err := word(ctx)
 	if err != nil {
 		return err
 	}
-	n, err := strconv.Atoi(token.String())
+	n, err := strconv.Atoi(s)
 	if err != nil {
-		return fmt.Errorf("must be a whole number such as %s, not %q", ctx.Value.Default, token)
+		return fmt.Errorf("must be a whole number such as %s, not %q", ctx.Value.Default, s)
 	}
 	target.SetInt(int64(n))
 	return nil
 }
 
 func duration(ctx *kong.DecodeContext, target reflect.Value) error {
-	token, err := ctx.Scan.PopValue("duration")
+	s, err := word(ctx)
 	if err != nil {
 		return err
 	}
-	d, err := time.ParseDuration(token.String())
+	d, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("must be a duration with its unit such as %s, not %q", ctx.Value.Default, token)
+		return fmt.Errorf("must be a duration with its unit such as %s, not %q", ctx.Value.Default, s)
 	}
 	target.SetInt(int64(d))
 	return nil
+}
+
+// word takes the next value. What begins with a hyphen is none on the command
+// line, unless an equals sign stands before it.
+func word(ctx *kong.DecodeContext) (string, error) {
+	token, err := ctx.Scan.PopValue("value")
+	if err != nil {
+		return "", fmt.Errorf("needs a value, as in --%s=%s", ctx.Value.Name, ctx.Value.Flag.FormatPlaceHolder())
+	}
+	return token.String(), nil
 }
