@@ -60,7 +60,7 @@ var (
 func operations() []openapi.Operation {
 	events := openapi.Tag{Name: "events", About: "What happened, in order, and what can happen."}
 	service := openapi.Tag{Name: "service", About: "What the service says about itself."}
-	page := []openapi.Media{{Type: "text/html", Schema: openapi.Schema{JSON: `{"type": "string"}`}}}
+	page := openapi.Media{Type: "text/html", Schema: openapi.Schema{JSON: `{"type": "string"}`}} // for people
 	text := openapi.Schema{JSON: `{"type": "string"}`}
 	object := openapi.Schema{JSON: `{"type": "object"}`}
 	list := func(pattern, collection string, tag openapi.Tag, shows openapi.Schema, parameters ...openapi.Parameter) openapi.Operation {
@@ -69,8 +69,15 @@ func operations() []openapi.Operation {
 	read := func(pattern string, tag openapi.Tag, shows openapi.Schema) openapi.Operation {
 		return openapi.Operation{Method: http.MethodGet, Pattern: pattern, Kind: resource.Read, Tag: tag, Shows: shows}
 	}
-	plain := func(pattern string, media ...openapi.Media) openapi.Operation {
-		return openapi.Operation{Method: http.MethodGet, Pattern: pattern, Tag: service, Answers: []openapi.Answer{{Status: http.StatusOK, Media: media}}}
+	also := func(op openapi.Operation, media ...openapi.Media) openapi.Operation {
+		op.Also = media
+		return op
+	}
+	plain := func(pattern string, media ...openapi.Media) openapi.Operation { // with an ETag
+		tag := []openapi.Header{{Name: "ETag"}}
+		return openapi.Operation{Method: http.MethodGet, Pattern: pattern, Tag: service, Answers: []openapi.Answer{
+			{Status: http.StatusOK, Media: media, Headers: tag}, {Status: http.StatusNotModified, Headers: tag},
+		}, Problems: []int{http.StatusPreconditionFailed}}
 	}
 	return []openapi.Operation{
 		list("/events", "events", events, eventSchema,
@@ -79,16 +86,16 @@ func operations() []openapi.Operation {
 		read("/events/{id}", events, eventSchema),
 		list("/event-types", "event-types", events, typeSchema),
 		read("/event-types/{name}", events, typeSchema),
-		list("/problems", "problems", service, kindSchema),
-		read("/problems/{name}", service, kindSchema),
-		list("/versions", "versions", service, versionSchema),
-		read("/versions/{name}", service, versionSchema),
-		read("/", service, indexSchema),
+		also(list("/problems", "problems", service, kindSchema), page),
+		also(read("/problems/{name}", service, kindSchema), page),
+		also(list("/versions", "versions", service, versionSchema), page),
+		also(read("/versions/{name}", service, versionSchema), page),
+		also(read("/", service, indexSchema), page),
 		{Method: http.MethodGet, Pattern: "/healthz", Tag: service, Shows: statusSchema},
 		{Method: http.MethodGet, Pattern: "/readyz", Tag: service, Shows: statusSchema, Problems: []int{503}},
-		plain("/openapi", openapi.Media{Type: "application/json", Schema: object}, openapi.Media{Type: "application/yaml", Schema: text},
+		also(read("/openapi", service, object), openapi.Media{Type: "application/yaml", Schema: text},
 			openapi.Media{Type: "application/openapi+json", Schema: object}, openapi.Media{Type: "application/openapi+yaml", Schema: text}),
-		plain("/docs", page...),
+		plain("/docs", page),
 		plain("/docs/{file}", openapi.Media{Type: "*/*"}),
 		plain("/metrics", openapi.Media{Type: "text/plain", Schema: text}),
 	}

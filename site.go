@@ -218,7 +218,7 @@ func (s *site) describeAll() error {
 
 // describe builds a description once.
 func (s *site) describe(v *version.Version, yaml bool) ([]byte, error) {
-	key := v.Name
+	key := v.Name + " " + string(v.Status(s.app.now())) // a deprecation changes the description
 	if yaml {
 		key += " yaml"
 	}
@@ -228,8 +228,9 @@ func (s *site) describe(v *version.Version, yaml bool) ([]byte, error) {
 		return b, nil
 	}
 	b, err := openapi.Build(openapi.Info{
-		Title: "Parley", Description: "The manners of a first-rate HTTP and JSON interface.", ServerURL: s.app.set.BaseURL,
-		Calendar: s.app.calendar, Version: v, Limits: s.app.set.limits, Kinds: problem.Kinds(),
+		Title: "Parley", Description: "The manners of a first-rate HTTP and JSON interface.",
+		Calendar: s.app.calendar, Version: v, Limits: s.app.set.limits, Kinds: problem.Kinds(), At: s.app.now(),
+		Errors: s.errors(v),
 	}, s.app.Routes(), operations()...)
 	if err == nil && yaml {
 		b, err = openapi.YAML(b)
@@ -238,6 +239,14 @@ func (s *site) describe(v *version.Version, yaml bool) ([]byte, error) {
 		s.descriptions[key] = b
 	}
 	return b, err
+}
+
+// errors describes the error body of a version that had another.
+func (s *site) errors(v *version.Version) *openapi.Media {
+	if !s.app.plainErrors(v) {
+		return nil
+	}
+	return &openapi.Media{Type: resource.TypeJSON, Schema: openapi.Schema{Name: "Error", JSON: `{"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}`}}
 }
 
 func (s *site) docs(c *resource.Call) error {

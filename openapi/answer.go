@@ -1,10 +1,12 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parley-api/parley/resource"
 )
@@ -35,6 +37,9 @@ func (b *builder) standard(op *Operation) ([]Answer, error) {
 				a.Media = append(a.Media, Media{t, schema})
 			}
 		}
+		if status == http.StatusOK {
+			a.Media = append(a.Media, op.Also...)
+		}
 		for _, name := range headers {
 			a.Headers = append(a.Headers, Header{Name: name})
 		}
@@ -46,7 +51,7 @@ func (b *builder) standard(op *Operation) ([]Answer, error) {
 	switch op.Kind {
 	case resource.List:
 		if op.Shows.Name == "" || op.Collection == "" {
-			return nil, fmt.Errorf("%s %s: a list needs a Collection and a Shows with a name", op.Method, op.Pattern)
+			return nil, errors.New("a list needs a Collection and a Shows with a name")
 		}
 		if _, err := b.schema(op.Shows); err != nil {
 			return nil, err
@@ -101,7 +106,7 @@ func (b *builder) responses(op *Operation) (object, error) {
 		}
 		o.set(strconv.Itoa(status), response)
 	}
-	slices.SortStableFunc(o, func(a, b member) int { return slices.Compare([]byte(a.name), []byte(b.name)) })
+	slices.SortStableFunc(o, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return o, nil
 }
 
@@ -117,11 +122,10 @@ func (b *builder) answer(a Answer) (object, error) {
 		}
 		names = append(names, h.Name)
 	}
-	named, err := b.headers(names...)
-	if err != nil {
-		return nil, err
+	if slices.ContainsFunc(a.Media, func(m Media) bool { return m.Type == "text/html" }) {
+		names = append(names, "Content-Security-Policy")
 	}
-	o := obj("description", a.About, "headers", named)
+	o := obj("description", a.About, "headers", b.headers(names...))
 	if len(a.Media) > 0 {
 		content, err := b.content(a.Media)
 		if err != nil {
@@ -150,14 +154,14 @@ func (b *builder) header(h Header) error {
 }
 
 // headers refers to header fields and to those that every response has.
-func (b *builder) headers(names ...string) (object, error) {
+func (b *builder) headers(names ...string) object {
 	all := append(b.info.common(), names...)
 	slices.Sort(all)
 	var o object
 	for _, name := range slices.Compact(all) {
 		o.set(name, ref(headers, name))
 	}
-	return o, nil
+	return o
 }
 
 // content renders bodies by media type.

@@ -26,7 +26,7 @@ type shelf map[string]map[string]json.RawMessage
 func (s shelf) add(section, name string, value any) error {
 	text := appendValue(nil, value)
 	if before, ok := s[section][name]; ok && !bytes.Equal(before, text) {
-		return fmt.Errorf("openapi: components/%s has two different %q", section, name)
+		return fmt.Errorf("components/%s has two different %q", section, name)
 	}
 	if s[section] == nil {
 		s[section] = make(map[string]json.RawMessage)
@@ -53,7 +53,7 @@ func (s shelf) used(text []byte) (object, error) {
 		pending = pending[:len(pending)-1]
 		section, name, value := s.find(path)
 		if value == nil {
-			return nil, fmt.Errorf("openapi: the reference %q leads nowhere", path)
+			return nil, fmt.Errorf("the reference %q leads nowhere", path)
 		}
 		if key := section + "/" + name; !taken[key] {
 			taken[key] = true

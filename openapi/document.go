@@ -24,6 +24,19 @@ import (
 // reference that leads nowhere. Build keeps nothing and is safe for concurrent
 // use.
 func Build(info Info, routes []*resource.Route, extra ...Operation) ([]byte, error) {
+	doc, err := document(info, routes, extra)
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, appendValue(nil, doc), "", "  "); err != nil {
+		return nil, fmt.Errorf("openapi: writing the description: %w", err)
+	}
+	return append(out.Bytes(), '\n'), nil
+}
+
+// document puts the parts together.
+func document(info Info, routes []*resource.Route, extra []Operation) (object, error) {
 	b, err := newBuilder(info)
 	if err != nil {
 		return nil, err
@@ -48,7 +61,7 @@ func Build(info Info, routes []*resource.Route, extra ...Operation) ([]byte, err
 	if server == "" {
 		server = "/"
 	}
-	text := appendValue(nil, obj(
+	return obj(
 		"openapi", "3.1.0",
 		"info", b.info.object(),
 		"servers", list{obj("url", server)},
@@ -56,12 +69,7 @@ func Build(info Info, routes []*resource.Route, extra ...Operation) ([]byte, err
 		"tags", b.tags(ops),
 		"paths", paths,
 		"components", components,
-	))
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		return nil, fmt.Errorf("writing the description: %w", err)
-	}
-	return append(out.Bytes(), '\n'), nil
+	), nil
 }
 
 // A builder is one run of Build.
@@ -118,7 +126,7 @@ func (b *builder) operations(routes []*resource.Route, extra []Operation) ([]Ope
 			}
 			all = append(all, op)
 		case r.Operation != "":
-			return nil, fmt.Errorf("openapi: %s %s belongs to no resource and has no Operation that describes it", r.Method, r.Pattern)
+			return nil, fmt.Errorf("%s %s belongs to no resource and has no Operation that describes it", r.Method, r.Pattern)
 		}
 	}
 	for _, op := range extra {
@@ -134,11 +142,11 @@ func unique(all []Operation) error {
 	seen := make(map[string]bool)
 	for _, op := range all {
 		if op.ID == "" || op.Summary == "" {
-			return fmt.Errorf("openapi: %s %s needs an ID and a Summary", op.Method, op.Pattern)
+			return fmt.Errorf("%s %s needs an ID and a Summary", op.Method, op.Pattern)
 		}
 		for _, key := range []string{op.Method + " " + op.Pattern, op.ID} {
 			if seen[key] {
-				return fmt.Errorf("openapi: %q is described twice", key)
+				return fmt.Errorf("%q is described twice", key)
 			}
 			seen[key] = true
 		}
@@ -167,6 +175,7 @@ func (op Operation) of(r *resource.Route) Operation {
 		op.Scope = r.Scope
 	}
 	op.Public = op.Public || r.Public
+	op.Single = op.Single || r.Single
 	return op
 }
 
@@ -175,7 +184,7 @@ func (b *builder) derive(r *resource.Route) (Operation, error) {
 	rm := r.Room
 	name := resource.Title(rm.Singular())
 	op := Operation{
-		Method: r.Method, Pattern: r.Pattern, ID: r.Operation, Summary: r.Summary, Public: r.Public, Scope: r.Scope,
+		Method: r.Method, Pattern: r.Pattern, ID: r.Operation, Summary: r.Summary, Public: r.Public, Scope: r.Scope, Single: r.Single,
 		Kind: r.Kind, Collection: rm.Plural(), Shows: Schema{Name: name}, Tag: Tag{rm.Plural(), rm.About()},
 	}
 	for _, variable := range variables(r.Pattern) {

@@ -22,6 +22,7 @@ func fields(versions []string) []field {
 		{"Accept-Ranges", "The unit of Range, or none.", true, nil, "none"},
 		{"Allow", "The methods of the resource.", true, nil, "GET, HEAD, OPTIONS"},
 		{"Cache-Control", "Whether the answer may be stored.", true, nil, "private, no-cache"},
+		{"Content-Security-Policy", "What a page for people may load.", false, nil, "default-src 'none'"},
 		{"Content-Range", "The part that was sent and the total, or after a 416 the total alone.", true,
 			text(`^([a-z-]+ [0-9]+-[0-9]+/[0-9]+|([a-z-]+ )?\*/[0-9]+)$`), "items 0-9/42"},
 		{"Deprecation", "The version is deprecated: true, or @ and the Unix time of the deprecation.", false, text(`^(true|@[0-9]+)$`), "true"},
@@ -33,13 +34,14 @@ func fields(versions []string) []field {
 		{"Location", "The path of what was created.", true, obj("type", "string", "format", "uri-reference"), "/items/1"},
 		{"RateLimit", "Requests left and the seconds until the quota is full again.", false, text(`^"[^"]+";r=[0-9]+;t=[0-9]+$`), `"default";r=999;t=1`},
 		{"RateLimit-Policy", "The quota and its window in seconds.", false, text(`^"[^"]+";q=[0-9]+;w=[0-9]+$`), `"default";q=6000;w=60`},
+		{"Referrer-Policy", "What a page for people tells other sites about itself.", false, nil, "no-referrer"},
 		{"Repr-Digest", "A digest of the whole representation.", false, nil, "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"},
 		{"Retry-After", "Seconds to wait before trying again.", false, obj("type", "integer", "minimum", 1), 1},
 		{"Sunset", "When the version is retired.", false, nil, "Mon, 01 Nov 2027 00:00:00 GMT"},
-		{"Vary", "The request header fields that the answer depends on.", false, nil, "Accept, API-Version, Authorization"},
+		{"Vary", "The request header fields that the answer depends on.", true, nil, "Accept, API-Version, Authorization"},
 		{"WWW-Authenticate", "How to authenticate.", true, text(`^Bearer`), "Bearer"},
-		{"X-Content-Type-Options", "The media type is the one that is declared.", false, only("nosniff"), "nosniff"},
-		{"X-Request-Id", "Names the request in the log of the service.", false, nil, "8f14e45fceea167a"},
+		{"X-Content-Type-Options", "The media type is the one that is declared.", true, only("nosniff"), "nosniff"},
+		{"X-Request-Id", "Names the request in the log of the service.", true, nil, "8f14e45fceea167a"},
 	}
 }
 

@@ -39,9 +39,9 @@ type Info struct {
 func (i Info) filled() (Info, error) {
 	switch {
 	case i.Title == "":
-		return i, errors.New("openapi: Info has no Title")
+		return i, errors.New("Info has no Title")
 	case i.Calendar == nil || i.Version == nil || i.Calendar.Find(i.Version.Name) == nil:
-		return i, errors.New("openapi: Info needs a Calendar and one of its versions")
+		return i, errors.New("Info needs a Calendar and one of its versions")
 	}
 	if i.Kinds == nil {
 		i.Kinds = problem.Kinds()

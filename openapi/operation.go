@@ -5,8 +5,8 @@ import (
 )
 
 // An Operation describes a route by hand. Method and Pattern are required; ID,
-// Summary, Scope and Public are taken from the route of the same method and
-// pattern where they are empty.
+// Summary, Scope, Public and Single are taken from the route of the same method
+// and pattern where they are empty.
 //
 // The list of an event log, for example, whole:
 //
@@ -24,6 +24,7 @@ type Operation struct {
 	Tag             Tag
 	Public          bool   // needs no key
 	Scope           string // what a key must carry; empty means any key
+	Single          bool   // there is one representation, whatever Accept says: never 406
 
 	// Kind gives what all operations of a kind have: parameters, header
 	// fields, statuses. Other gives only what every operation has, and a 200
@@ -36,6 +37,9 @@ type Operation struct {
 	// have a name. Its media types are those of the version's JSON. The zero
 	// Schema means that Answers say everything.
 	Shows Schema
+	// Also are further representations of what a 200 shows, such as a page for
+	// people in text/html.
+	Also []Media
 	// Takes is the request body in each media type. None means no body.
 	Takes      []Media
 	Parameters []Parameter // besides those of the kind; one of the pattern that is not here is a string
@@ -53,7 +57,7 @@ type Tag struct{ Name, About string }
 // refer to anything under #/components.
 type Schema struct{ Name, JSON string }
 
-// Zero reports whether there is no schema.
+// zero reports whether there is no schema.
 func (s Schema) zero() bool { return s == Schema{} }
 
 // A Media is a body: its media type and its schema. The zero Schema allows

@@ -1,7 +1,5 @@
 package openapi
 
-import "fmt"
-
 // pages puts the envelopes of a list of the schema called name on the shelf
 // and returns the names of the schemas of a page and of a range.
 func (b *builder) pages(name, collection string) (page, span string, err error) {
@@ -27,7 +25,7 @@ func (b *builder) pages(name, collection string) (page, span string, err error) 
 		{name + "Range", envelope("The rows that the Range header names.", "data", nil)},
 	} {
 		if err := b.shelf.add(schemas, s.name, s.schema); err != nil {
-			return "", "", fmt.Errorf("describing the list %s: %w", collection, err)
+			return "", "", err
 		}
 	}
 	return name + "Page", name + "Range", nil

@@ -16,7 +16,7 @@ func (b *builder) paths(ops []Operation) (object, error) {
 	for i := range ops {
 		pattern := ops[i].Pattern
 		if other := shapes[shapeOf(pattern)]; other != "" && other != pattern {
-			return nil, fmt.Errorf("openapi: the patterns %s and %s are the same path", other, pattern)
+			return nil, fmt.Errorf("the patterns %s and %s are the same path", other, pattern)
 		}
 		shapes[shapeOf(pattern)] = pattern
 		if at[pattern] == nil {
@@ -63,7 +63,7 @@ func (b *builder) path(pattern string, ops []*Operation) (object, error) {
 		}
 	}
 	if len(item) != len(ops)+1 {
-		return nil, fmt.Errorf("openapi: %s has a method that cannot be described", pattern)
+		return nil, fmt.Errorf("%s has a method that cannot be described", pattern)
 	}
 	return item, nil
 }

@@ -51,9 +51,12 @@ func failureOf(status int) failure {
 
 // problems are the statuses with which an operation can fail.
 func (b *builder) problems(op *Operation) []int {
-	all := append([]int{400, 406, 500, 503}, op.Problems...)
+	all := append([]int{400, 429, 500, 503}, op.Problems...)
+	if !op.Single {
+		all = append(all, 406)
+	}
 	if !op.Public {
-		all = append(all, 401, 429)
+		all = append(all, 401)
 		if op.Scope != "" {
 			all = append(all, 403)
 		}
@@ -106,11 +109,7 @@ func (b *builder) failure(status int) (object, error) {
 		}
 		content.set(problem.ContentType, media)
 	}
-	named, err := b.headers(f.headers...)
-	if err != nil {
-		return nil, err
-	}
-	o := obj("description", b.reasons(status), "headers", named, "content", content)
+	o := obj("description", b.reasons(status), "headers", b.headers(f.headers...), "content", content)
 	return ref(responses, f.name), b.shelf.add(responses, f.name, o)
 }
 

@@ -24,15 +24,14 @@ const line = `^[^\x00-\x1f\x7f-\x9f]*$`
 // room puts the schemas of a resource on the shelf.
 func (b *builder) room(rm *resource.Room) error {
 	name, members := resource.Title(rm.Singular()), rm.Members(b.info.Version)
-	one := strings.ReplaceAll(rm.Singular(), "-", " ")
 	for _, s := range []struct {
 		name  string
 		about string
 		use   use
 	}{
-		{name + "Create", "What a new " + one + " is made of.", created},
-		{name + "Replace", "What a " + one + " is replaced with. A member that is left out is reset, but for a state.", replaced},
-		{name + "Patch", "The members of a " + one + " to change, as a JSON Merge Patch (RFC 7396). Null resets a member.", merged},
+		{name + "Create", "What a new resource is made of.", created},
+		{name + "Replace", "The resource as it is to be. A member that is left out is reset, but for a state.", replaced},
+		{name + "Patch", "The members to change, as a JSON Merge Patch (RFC 7396). Null resets a member.", merged},
 	} {
 		o := obj("type", "object", "description", s.about)
 		o = append(o, objectShape(members, s.use)...)
@@ -49,7 +48,7 @@ func (b *builder) room(rm *resource.Room) error {
 	}
 	secret := obj("type", "string", "description", "Shown in this answer and never again. A replay of the answer does not have it.")
 	return b.shelf.add(schemas, name+"Created", obj(
-		"description", "A new "+one+", with what is shown once.",
+		"description", "The new resource, with what is shown once.",
 		"allOf", list{
 			ref(schemas, name),
 			obj("type", "object", "properties", obj(rm.Reveals(), secret)),

@@ -7,17 +7,21 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/token"
 )
 
 // YAML returns a JSON text as YAML, its members in the same order. The error
-// says that the text is not one JSON value.
-func YAML(text []byte) ([]byte, error) {
-	if !json.Valid(text) {
+// says that the text is not one JSON value, or that it has what no sensible
+// document has: a member twice, a line end in a name, a number beyond float64.
+func YAML(doc []byte) ([]byte, error) {
+	if !json.Valid(doc) {
 		return nil, errors.New("openapi: not one JSON value")
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	value, err := ordered(d)
 	if err != nil {
@@ -32,24 +36,60 @@ func YAML(text []byte) ([]byte, error) {
 
 // ordered reads a value with its objects as ordered maps.
 func ordered(d *json.Decoder) (any, error) {
-	token, err := d.Token()
+	next, err := d.Token()
 	if err != nil {
 		return nil, err
 	}
-	switch t := token.(type) {
+	switch t := next.(type) {
 	case json.Delim:
 		if t == '{' {
 			return orderedObject(d)
 		}
 		return orderedList(d)
 	case json.Number:
-		return number(t), nil
+		return number(t)
+	case string:
+		return text(t), nil
 	}
-	return token, nil
+	return next, nil
 }
 
+// text returns a string that every reader of YAML takes for one.
+func text(s string) any {
+	if plain(s) {
+		return s
+	}
+	return quoted(s)
+}
+
+// plain reports whether a string needs no quotes in any version of YAML: words
+// that begin with a letter or one of / $ _, on one line.
+func plain(s string) bool {
+	for i, c := range s {
+		switch {
+		case i == 0 && !unicode.IsLetter(c) && c != '/' && c != '$' && c != '_':
+			return false
+		case !unicode.IsPrint(c), c == '#', c == '"', c == '\\':
+			return false
+		case c == ':' && (i+1 == len(s) || s[i+1] == ' '):
+			return false
+		}
+	}
+	switch strings.ToLower(s) {
+	case "", "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		return false
+	}
+	return !strings.HasSuffix(s, " ")
+}
+
+// quoted is a string in double quotes. The escapes of Go are escapes of YAML.
+type quoted string
+
+// MarshalYAML returns the string as it stands in the text.
+func (q quoted) MarshalYAML() ([]byte, error) { return []byte(strconv.Quote(string(q))), nil }
+
 func orderedObject(d *json.Decoder) (any, error) {
-	all := yaml.MapSlice{}
+	all, seen := yaml.MapSlice{}, make(map[string]bool)
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
@@ -59,7 +99,12 @@ func orderedObject(d *json.Decoder) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, yaml.MapItem{Key: name, Value: value})
+		key := name.(string)
+		if seen[key] || !plain(key) && !token.IsNeedQuoted(key) {
+			return nil, fmt.Errorf("the name of a member, %q, is repeated or cannot be written in YAML", key)
+		}
+		seen[key] = true
+		all = append(all, yaml.MapItem{Key: key, Value: value})
 	}
 	return all, end(d)
 }
@@ -85,13 +130,9 @@ func end(d *json.Decoder) error {
 }
 
 // number keeps whole numbers whole.
-func number(n json.Number) any {
+func number(n json.Number) (any, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return i
+		return i, nil
 	}
-	f, err := n.Float64()
-	if err != nil {
-		return n.String() // beyond what YAML readers take for a number
-	}
-	return f
+	return n.Float64()
 }
