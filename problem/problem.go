@@ -63,7 +63,7 @@ type Problem struct {
 	Maximum    int64        // the limit that was exceeded; 0 leaves it out
 	Allowed    []string     // what would have been accepted
 	RetryAfter int          // seconds; also sent as a header; 0 leaves it out
-	RequestID  string       // lets an operator find the log line
+	RequestID  string       // lets an operator find the log line; empty means the response's X-Request-Id
 
 	Header http.Header // further header fields of the response
 	Cause  error       // for the log only, never sent
@@ -168,6 +168,9 @@ func WriteShape(w http.ResponseWriter, r *http.Request, err error, shape Shape) 
 	p := *From(err) // a copy: a problem may be shared
 	if p.Instance == "" {
 		p.Instance = r.URL.EscapedPath()
+	}
+	if p.RequestID == "" {
+		p.RequestID = w.Header().Get("X-Request-Id")
 	}
 	contentType := ContentType
 	var b []byte

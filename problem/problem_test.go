@@ -332,3 +332,27 @@ func BenchmarkWrite(b *testing.B) {
 		Write(w, r, p)
 	}
 }
+
+func TestRequestID(t *testing.T) {
+	own := NotFound.New("")
+	own.RequestID = "own"
+	for _, test := range []struct {
+		why    string
+		p      *Problem
+		header string
+		want   string
+	}{
+		{"that of the response", NotFound.New(""), "r-1", `"request_id":"r-1"}`},
+		{"its own comes first", own, "r-1", `"request_id":"own"}`},
+		{"none", NotFound.New(""), "", `"instance":"/"}`},
+	} {
+		w := httptest.NewRecorder()
+		if test.header != "" {
+			w.Header().Set("X-Request-Id", test.header)
+		}
+		Write(w, httptest.NewRequest("GET", "/", nil), test.p)
+		if !strings.HasSuffix(w.Body.String(), test.want) {
+			t.Errorf("%s: %s, want it to end in %s", test.why, w.Body, test.want)
+		}
+	}
+}

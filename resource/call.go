@@ -125,8 +125,6 @@ func (c *Call) Send(status int, etag string, body []byte) {
 // it already. It returns a problem where a precondition fails.
 func (c *Call) Show(etag string, body []byte) error {
 	c.Buf = body[:0]
-	h := c.W.Header()
-	h["Accept-Ranges"] = rangesNone
 	result, err := precond.Check(c.R, etag, time.Time{})
 	if err != nil {
 		return err
@@ -135,6 +133,7 @@ func (c *Call) Show(etag string, body []byte) error {
 		c.notModified(etag)
 		return nil
 	}
+	c.W.Header()["Accept-Ranges"] = rangesNone
 	c.Send(http.StatusOK, etag, body)
 	return nil
 }

@@ -364,6 +364,8 @@ func (rd *reader) list(f *field, v reflect.Value) error {
 		switch n := int64(out.Len()); {
 		case f.hasMax && n > f.max:
 			rd.fail("must have at most " + strconv.FormatInt(f.max, 10) + " elements")
+		case f.hasMin && n < f.min && f.min == 1:
+			rd.fail("must not be empty")
 		case f.hasMin && n < f.min:
 			rd.fail("must have at least " + strconv.FormatInt(f.min, 10) + " elements")
 		}
@@ -415,8 +417,12 @@ func (f *field) scalar(peek jsontext.Kind, raw jsontext.Value, v reflect.Value) 
 // timestamp reads a quoted RFC 3339 time, to the letter, as what is kept of it:
 // microseconds in UTC, in a year of four digits.
 func timestamp(peek jsontext.Kind, raw jsontext.Value) (time.Time, bool) {
-	var t time.Time
-	if peek != '"' || t.UnmarshalText([]byte(unquote(raw))) != nil {
+	if peek != '"' {
+		return time.Time{}, false
+	}
+	text := unquote(raw)
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || text[13] != ':' || text[19] == ',' { // which Parse lets pass
 		return t, false
 	}
 	t = time.UnixMicro(t.UnixMicro()).UTC()

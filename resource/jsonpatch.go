@@ -151,13 +151,18 @@ func (o *operation) apply(root any, budget *int) (any, bool) {
 }
 
 // strip returns the text of a patched tree without the members that a client
-// cannot set, and refuses a patch that changed one of them.
+// cannot set, and refuses a patch that changed one of them. Members that the
+// patch left alone are as they are written in doc, the text before it.
 func strip(after any, doc []byte, names []string) ([]byte, error) {
 	now, ok := after.(map[string]any)
 	if !ok {
 		return nil, Invalid(problem.FieldError{Pointer: "", Detail: "must be an object"})
 	}
 	was, _ := parseTree(doc).(map[string]any)
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &raw); err != nil {
+		return nil, err
+	}
 	var errs []problem.FieldError
 	for _, name := range names {
 		a, has := now[name]
@@ -169,6 +174,11 @@ func strip(after any, doc []byte, names []string) ([]byte, error) {
 	}
 	if len(errs) > 0 {
 		return nil, Invalid(errs...)
+	}
+	for name, value := range now {
+		if b, had := was[name]; had && equal(value, b) {
+			now[name] = raw[name] // with its own members in their order
+		}
 	}
 	return json.Marshal(now)
 }

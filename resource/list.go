@@ -18,20 +18,12 @@ import (
 // so created_at needs no index of its own.
 var sorts = []string{"id", "-id", "created_at", "-created_at"}
 
-// parameters are the query parameters of the list besides those of its pages,
-// in any version.
-func (rm *Room) parameters() []string {
-	names := []string{"sort", "updated_since", "api-version", "version"}
-	for _, f := range rm.filters {
-		names = append(names, f.name)
-	}
-	for _, s := range rm.steps {
-		for _, f := range rm.filters {
-			names = append(names, s.Parameter(f.name))
-		}
-	}
+// parameters are the query parameters of the list in a version, besides those
+// of its pages.
+func (rm *Room) parameters(v *version.Version) []string {
+	names := append(rm.filterNames(v), "sort", "updated_since", "api-version", "version")
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // NoParameters refuses query parameters where none has a meaning, but for
@@ -61,16 +53,17 @@ func Ranges(c *Call) []string {
 
 // list answers GET of a collection.
 func (rm *Room) list(c *Call) error {
-	plan, err := rm.pages.Parse(c.R.URL.RawQuery, Ranges(c))
+	pages := &rm.pages[c.Version.Index()]
+	plan, err := pages.Parse(c.R.URL.RawQuery, Ranges(c))
 	if err != nil {
 		return err
 	}
 	q, scope, err := rm.query(c, plan)
 	if err != nil {
-		return rm.chain.Problem(c.Version, err)
+		return err
 	}
 	return Serve(c, Listing[store.Row]{
-		Pages: &rm.pages, Plan: plan, Scope: scope, Keys: rm.Keys, Now: rm.Now(),
+		Pages: pages, Plan: plan, Scope: scope, Keys: rm.Keys, Now: rm.Now(),
 		Place: func(row *store.Row) Place {
 			if q.Order == store.ByUpdated {
 				return Place{ID: row.ID, Key: row.Updated, Rev: row.Rev}
@@ -122,7 +115,7 @@ func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope,
 // conditions reads the filters. Names and values are those of the version.
 func (rm *Room) conditions(c *Call, plan paginate.Plan, scope *paginate.Scope) ([]store.Condition, error) {
 	var where []store.Condition
-	for _, name := range rm.pages.Parameters {
+	for _, name := range rm.pages[c.Version.Index()].Parameters {
 		text, ok := plan.Value(name)
 		if !ok || slices.Contains([]string{"sort", "updated_since", "api-version", "version"}, name) {
 			continue
@@ -139,7 +132,7 @@ func (rm *Room) conditions(c *Call, plan paginate.Plan, scope *paginate.Scope) (
 		for _, v := range values {
 			value, err := f.filter(v)
 			if err != nil {
-				return nil, err
+				return nil, rm.chain.Problem(c.Version, err)
 			}
 			cond.Values = append(cond.Values, value)
 		}
@@ -232,9 +225,6 @@ func Serve[R any](c *Call, l Listing[R]) error {
 	if err != nil {
 		return err
 	}
-	if header := links.Header(); header != "" {
-		c.W.Header().Add("Link", header)
-	}
 	return l.send(c, http.StatusOK, page, rows, links)
 }
 
@@ -306,16 +296,20 @@ func (l *Listing[R]) ranged(c *Call, page paginate.Page) error {
 func (l *Listing[R]) send(c *Call, status int, page paginate.Page, rows []R, links paginate.Links) error {
 	etag := l.etag(c, page, rows)
 	h := c.W.Header()
-	h["Accept-Ranges"] = []string{l.Pages.Collection}
 	if status == http.StatusOK {
 		result, err := precond.Check(c.R, etag, time.Time{})
 		if err != nil {
 			return err
 		}
 		if result == precond.NotModified {
+			h["Accept-Ranges"] = []string{l.Pages.Collection}
 			c.notModified(etag)
 			return nil
 		}
+	}
+	h["Accept-Ranges"] = []string{l.Pages.Collection}
+	if header := links.Header(); header != "" {
+		h.Add("Link", header)
 	}
 	var failed error
 	page.Rows = len(rows)
@@ -385,7 +379,7 @@ func Fixed[R any](c *Call, o *Options, collection string, items []R, item func(d
 		Fetch: func(w Window) ([]entry, error) {
 			from, to := w.Offset, min(w.Offset+w.Limit, len(items))
 			if w.After && w.Back {
-				from, to = max(int(w.ID)-1-w.Limit, 0), int(w.ID)-1
+				from, to = max(int(w.ID)-1-w.Limit, 0), min(int(w.ID)-1, len(items))
 			} else if w.After {
 				from, to = int(w.ID), min(int(w.ID)+w.Limit, len(items))
 			}

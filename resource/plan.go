@@ -72,6 +72,9 @@ func planOf(typ reflect.Type, outer ...reflect.Type) *plan {
 	for i := range typ.NumField() {
 		sf := typ.Field(i)
 		name, opts, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if sf.Anonymous {
+			panic(fmt.Sprintf("resource: %v embeds %v; a member must be a named field", typ, sf.Type))
+		}
 		if !sf.IsExported() || name == "-" {
 			continue
 		}

@@ -29,9 +29,9 @@ type Room struct {
 	*Definition
 	Options
 	chain  *version.Chain
-	plans  []*plan // by the version's index in the calendar
-	writes string  // the version documents are written in
-	pages  paginate.List
+	plans  []*plan         // by the version's index in the calendar
+	writes string          // the version documents are written in
+	pages  []paginate.List // by the same index
 }
 
 // Open binds a definition to a service. It panics where the definition's
@@ -51,9 +51,9 @@ func (d *Definition) Open(o Options) *Room {
 			p = d.older[rm.chain.Type(v)]
 		}
 		rm.plans = append(rm.plans, p)
+		rm.pages = append(rm.pages, paginate.List{Collection: d.plural, Limits: o.Limits, RFC: o.RFC, Parameters: rm.parameters(v)})
 		rm.writes = v.Name
 	}
-	rm.pages = paginate.List{Collection: d.plural, Limits: o.Limits, RFC: o.RFC, Parameters: rm.parameters()}
 	return rm
 }
 
@@ -76,7 +76,7 @@ func (rm *Room) Routes() []*Route {
 	for _, a := range rm.actions {
 		routes = append(routes, &Route{
 			Method: http.MethodPost, Pattern: item + "/" + a.name, Scope: write, Kind: Act, Summary: a.About,
-			Serve: func(c *Call) error { return rm.act(c, a) }, Operation: strings.ToLower(a.name) + Title(rm.singular),
+			Serve: func(c *Call) error { return rm.act(c, a) }, Operation: a.name[:1] + Title(a.name)[1:] + Title(rm.singular),
 		})
 	}
 	for _, r := range routes {
@@ -147,6 +147,15 @@ func (rm *Room) problem(err error) error {
 		return problem.StillReferenced.Newf("The %s is still referred to by %s.", rm.singular, e.Table)
 	}
 	return err
+}
+
+// failed is problem for a commit, in the names of the client's version. A
+// problem of a write that was redone has them already.
+func (rm *Room) failed(c *Call, err error) error {
+	if _, redone := errors.AsType[*problem.Problem](err); redone {
+		return err
+	}
+	return rm.chain.Problem(c.Version, rm.problem(err))
 }
 
 // value decodes a row's document.

@@ -54,7 +54,7 @@ func (rm *Room) create(c *Call) error {
 	}
 	next, err := rm.fresh(c)
 	if err != nil {
-		return rm.chain.Problem(c.Version, err)
+		return err
 	}
 	var secret string
 	if rm.reveal != nil {
@@ -69,7 +69,7 @@ func (rm *Room) create(c *Call) error {
 	tx.Replay = rm.replay(c, http.StatusCreated)
 	rows, err := rm.Store.Commit(c.Context(), tx)
 	if err != nil {
-		return rm.chain.Problem(c.Version, rm.problem(err))
+		return rm.failed(c, err)
 	}
 	row := &rows[0]
 	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c.Mount, row.ID))}
@@ -84,7 +84,8 @@ func (rm *Room) create(c *Call) error {
 	return nil
 }
 
-// fresh reads the body of a create into a value of the latest shape.
+// fresh reads the body of a create into a value of the latest shape. Its errors
+// have the names of the client's version.
 func (rm *Room) fresh(c *Call) (reflect.Value, error) {
 	p := rm.plans[c.Version.Index()]
 	sent := reflect.New(p.typ)
@@ -103,7 +104,7 @@ func (rm *Room) fresh(c *Call) (reflect.Value, error) {
 	if rm.state != nil {
 		next.Elem().Field(rm.state.index).SetString(rm.states.Initial)
 	}
-	return next, rm.checked(next, reflect.Value{})
+	return next, rm.chain.Problem(c.Version, rm.checked(next, reflect.Value{}))
 }
 
 // checked runs the definition's own rules.
@@ -149,6 +150,10 @@ func (rm *Room) replay(c *Call, status int) *store.Replay {
 			{Name: "Etag", Value: rm.etag(&again, row.Rev)},
 			{Name: "Accept-Ranges", Value: "none"},
 		}}
+		if status == http.StatusCreated && rm.reveal != nil { // as the answer with the secret was
+			a.Header = a.Header[:2]
+			a.Header[1].Value = cacheNever[0]
+		}
 		if status == http.StatusCreated {
 			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, again.Mount, row.ID))})
 		}
@@ -172,20 +177,20 @@ func (rm *Room) modify(c *Call, f change) error {
 	if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
 		return err
 	}
-	w, err := rm.rewrite(row, f)
+	w, err := rm.rewrite(c, row, f)
 	if err != nil {
-		return rm.chain.Problem(c.Version, err)
+		return err
 	}
 	if w == nil {
 		return rm.show(c, http.StatusOK, &row)
 	}
 	if !conditional(c.R) {
-		w.Redo = func(current store.Row) (*store.Write, error) { return rm.rewrite(current, f) }
+		w.Redo = func(current store.Row) (*store.Write, error) { return rm.rewrite(c, current, f) }
 	}
 	tx := &store.Tx{Account: rm.account(c), Writes: []store.Write{*w}, Replay: rm.replay(c, http.StatusOK)}
 	rows, err := rm.Store.Commit(c.Context(), tx)
 	if err != nil {
-		return rm.chain.Problem(c.Version, rm.problem(err))
+		return rm.failed(c, err)
 	}
 	return rm.show(c, http.StatusOK, &rows[0])
 }
@@ -196,8 +201,9 @@ func conditional(r *http.Request) bool {
 	return precond.HasMatch(r) || r.Header["If-None-Match"] != nil
 }
 
-// rewrite applies a change to a row, or returns nil where nothing changes.
-func (rm *Room) rewrite(row store.Row, f change) (*store.Write, error) {
+// rewrite applies a change to a row, or returns nil where nothing changes. Its
+// errors have the names of the client's version.
+func (rm *Room) rewrite(c *Call, row store.Row, f change) (*store.Write, error) {
 	was, err := rm.value(row.Doc)
 	if err != nil {
 		return nil, err
@@ -210,14 +216,14 @@ func (rm *Room) rewrite(row store.Row, f change) (*store.Write, error) {
 	if rm.state != nil {
 		from, to := was.Elem().Field(rm.state.index).String(), next.Elem().Field(rm.state.index).String()
 		if err := rm.move(from, to); err != nil {
-			return nil, err
+			return nil, rm.chain.Problem(c.Version, err)
 		}
 		if extra, ok := rm.states.Enter[to]; ok && from != to {
 			actions = append(actions, extra)
 		}
 	}
 	if err := rm.checked(next, was); err != nil {
-		return nil, err
+		return nil, rm.chain.Problem(c.Version, err)
 	}
 	doc := rm.plan.append(nil, next.Elem(), true)
 	if bytes.Equal(doc, row.Doc) {
