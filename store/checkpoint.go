@@ -27,7 +27,7 @@ const (
 )
 
 func newCheckpointer(path string, e *sqliteEngine, log *slog.Logger) (*checkpointer, error) {
-	c, err := openConn(path, "PRAGMA busy_timeout = 1000", "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0")
+	c, err := openConn(path, "PRAGMA busy_timeout = 20", "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0")
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -99,8 +98,7 @@ func (s *Store) job(tx *Tx) (*job, error) {
 }
 
 // write takes groups from the queue until it is closed.
-func (s *Store) write(pending *sync.WaitGroup) {
-	defer pending.Done()
+func (s *Store) write() {
 	g := newGroup(s.list)
 	jobs := make([]*job, 0, s.options.Group)
 	for j := range s.queue {
@@ -142,20 +140,19 @@ func (s *Store) take(jobs []*job, first *job) []*job {
 // settle commits a group and gives each job its outcome.
 func (s *Store) settle(g *group, jobs []*job) {
 	err := s.attempt(g, jobs)
-	var o *outcome
-	if errors.As(err, &o) && o.again {
+	if o, ok := errors.AsType[*outcome](err); ok && o.again {
 		err = s.attempt(g, jobs)
 	}
 	if err == nil {
 		return
 	}
-	if errors.As(err, &o) && o.spoilt && len(jobs) > 1 {
-		for i := range jobs {
-			s.settle(g, jobs[i:i+1])
+	if o, ok := errors.AsType[*outcome](err); ok {
+		if o.spoilt && len(jobs) > 1 {
+			for i := range jobs {
+				s.settle(g, jobs[i:i+1])
+			}
+			return
 		}
-		return
-	}
-	if o != nil {
 		err = o.err
 	}
 	s.options.Log.Error("commit failed", "transactions", len(jobs), "error", err)

@@ -10,8 +10,11 @@ import (
 // that fails leaves no trace. It returns an error only where reading failed, so
 // that nothing is decided.
 func (g *group) decide() error {
+	if !g.started {
+		return errors.New("store: the clock has no row; restore a backup")
+	}
 	for _, j := range g.jobs {
-		before, events, keep := g.clock, len(g.events), len(g.keep)
+		before, events, ahead, keep := g.clock, len(g.events), len(g.ahead), len(g.keep)
 		g.undo = g.undo[:0]
 		j.rows, j.err = g.tx(j)
 		if g.fatal != nil {
@@ -24,7 +27,7 @@ func (g *group) decide() error {
 		for i := len(g.undo) - 1; i >= 0; i-- {
 			g.undo[i]()
 		}
-		g.clock, g.events, g.keep = before, g.events[:events], g.keep[:keep]
+		g.clock, g.events, g.ahead, g.keep = before, g.events[:events], g.ahead[:ahead], g.keep[:keep]
 	}
 	return nil
 }
@@ -50,8 +53,11 @@ func (g *group) tx(j *job) ([]Row, error) {
 	}
 	for _, e := range tx.Events {
 		e.Account, e.Seq = tx.Account, g.seq()
-		if e.At == 0 {
-			e.At = g.tick()
+		switch at := g.tick(); {
+		case e.At == 0:
+			e.At = at
+		case e.At > at:
+			g.ahead = append(g.ahead, len(g.events))
 		}
 		g.events = append(g.events, e)
 	}
@@ -61,6 +67,7 @@ func (g *group) tx(j *job) ([]Row, error) {
 	return rows, nil
 }
 
+// remember keeps the record of a Tx. It is the last thing that can fail.
 func (g *group) remember(tx *Tx, rows []Row) error {
 	kept := Kept{Print: tx.Replay.Print, Created: max(g.now, g.clock.at)}
 	if tx.Replay.Answer != nil {
@@ -73,7 +80,6 @@ func (g *group) remember(tx *Tx, rows []Row) error {
 		}
 	}
 	key := replayKey{tx.Account, tx.Replay.Key}
-	g.undo = append(g.undo, func() { g.replays[key] = nil })
 	g.replays[key] = &kept
 	g.keep = append(g.keep, keptReplay{key, kept})
 	return nil

@@ -14,9 +14,13 @@ type group struct {
 	tables []*tableState
 	now    int64 // wall time of the group, in microseconds
 	clock  clock
+	began  clock // what the clock was before the group
+
+	started bool // the clock has been read
 
 	replays map[replayKey]*Kept // nil: known to be unknown or expired
 	events  []event.Event       // to store, in order of Seq
+	ahead   []int               // of events: those whose own time is after that of their commit
 	keep    []keptReplay        // to store
 
 	undo  []func() // takes back what the current Tx has changed
@@ -49,10 +53,11 @@ type keptReplay struct {
 type record struct {
 	Row
 	keys   []any
-	stored bool // it was in the database before the group
-	live   bool // it exists
-	dirty  bool // it is to be written
-	moved  bool // a unique value of a stored row changed
+	base   []any // the keys in the database, of a stored row
+	stored bool  // it was in the database before the group
+	live   bool  // it exists
+	dirty  bool  // it is to be written
+	moved  bool  // a unique value of a stored row changed
 }
 
 // A tableState is what the group knows about a table.
@@ -127,12 +132,12 @@ func newGroup(tables []*table) *group {
 
 // reset forgets everything and takes new jobs.
 func (g *group) reset(jobs []*job, now int64) {
-	g.jobs, g.now, g.clock, g.fatal = jobs, now, clock{}, nil
+	g.jobs, g.now, g.started, g.fatal = jobs, now, false, nil
 	clear(g.replays)
 	clear(g.events)
 	clear(g.keep)
 	clear(g.undo[:cap(g.undo)])
-	g.events, g.keep, g.undo = g.events[:0], g.keep[:0], g.undo[:0]
+	g.events, g.ahead, g.keep, g.undo = g.events[:0], g.ahead[:0], g.keep[:0], g.undo[:0]
 	for _, ts := range g.tables {
 		clear(ts.rows)
 		clear(ts.exists)
@@ -234,7 +239,7 @@ func (ts *tableState) found(r *record) *record {
 	if have := ts.rows[key]; have != nil {
 		return have
 	}
-	r.stored, r.live = true, true
+	r.stored, r.live, r.base = true, true, r.keys
 	r.Reshape = r.Seq <= ts.reshape
 	ts.rows[key] = r
 	return r
@@ -319,6 +324,15 @@ func (g *group) next(ts *tableState) (int64, error) {
 	g.undo = append(g.undo, func() { ts.counter, ts.bumped = old, was })
 	ts.counter, ts.bumped = ts.counter+1, true
 	return ts.counter, nil
+}
+
+// start sets the clock, as it was read.
+func (g *group) start(c clock) { g.clock, g.began, g.started = c, c, true }
+
+// minute reports whether the group begins a new minute of the clock.
+func (g *group) minute() bool {
+	const length = 60_000_000
+	return g.began.seq > 0 && g.clock.at/length != g.began.at/length
 }
 
 // tick hands out a time, later than every other.

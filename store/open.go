@@ -15,7 +15,7 @@ import (
 // Options of Open. The zero value, or nil, means the defaults.
 type Options struct {
 	Now     func() time.Time // the wall clock; nil means time.Now
-	Readers int              // connections that read; 0 means four per CPU, at least eight
+	Readers int              // connections that read; 0 means four per CPU, at least eight. pool_max_conns in a dsn wins
 	Group   int              // the most Txs that share a transaction; 0 means 512
 	Log     *slog.Logger     // nil means that nothing is logged
 }
@@ -28,7 +28,7 @@ type Store struct {
 	list    []*table
 	tables  map[*Table]*table
 	queue   chan *job
-	writers sync.WaitGroup
+	writer  sync.WaitGroup
 	life    context.Context // of the background work
 	end     context.CancelFunc
 	work    sync.WaitGroup
@@ -42,8 +42,8 @@ type Store struct {
 // order in which they first appear; arguments and cursors know int64, string,
 // bool, []byte and NULL.
 type engine interface {
-	// get reads one row by its primary key.
-	get(ctx context.Context, t *table, account, id int64) (Row, error)
+	// get reads the one row of an account that a statement finds by a key.
+	get(ctx context.Context, sql string, account int64, key any) (Row, error)
 	// query reads what others have committed.
 	query(ctx context.Context, sql string, args []any, each func(cursor)) error
 	// alone runs f in a transaction of its own, in which no other writer is.
@@ -87,9 +87,8 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 	}
 	s := &Store{options: opts.filled(), list: list, tables: byPointer}
 	var d *dialect
-	writers := 1
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		d, writers = postgresDialect(), 3
+		d = postgresDialect()
 		s.engine, err = openPostgres(ctx, dsn, &s.options, list)
 	} else {
 		d = sqliteDialect()
@@ -103,10 +102,9 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 		return nil, fmt.Errorf("store: preparing the database: %w", err)
 	}
 	s.queue = make(chan *job, 2*s.options.Group)
-	for range writers {
-		s.writers.Add(1)
-		go s.write(&s.writers)
-	}
+	// One writer on either engine: with two on PostgreSQL the second mostly
+	// waits for the clock, and each commits half as much with every flush.
+	s.writer.Go(s.write)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.work.Go(s.prune)
 	return s, nil
@@ -148,7 +146,7 @@ func (s *Store) Close() error {
 	s.calls.Wait()
 	s.work.Wait()
 	close(s.queue)
-	s.writers.Wait()
+	s.writer.Wait()
 	return s.engine.close()
 }
 

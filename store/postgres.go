@@ -19,12 +19,11 @@ import (
 // postgresEngine is a PostgreSQL database, which other nodes may use as well.
 type postgresEngine struct {
 	pool    *pgxpool.Pool // reads, and what is done alone
-	writers *pgxpool.Pool // groups
+	writers *pgxpool.Pool // of groups
 	texts   []*postgresText
 }
 
 const (
-	postgresWriters = 3
 	// No round trip of a writer takes longer. It waits for the groups of other
 	// nodes, so this is generous.
 	postgresPatience = 30 * time.Second
@@ -50,7 +49,7 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	writing := config.Copy()
-	writing.MaxConns, writing.MinConns, writing.MinIdleConns = postgresWriters, 0, 0
+	writing.MaxConns, writing.MinConns, writing.MinIdleConns = 2, 0, 0 // one, and one that is being replaced
 	writing.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.PgConn().Exec(ctx, writerSettings).ReadAll()
 		return err
@@ -84,21 +83,37 @@ func (e *postgresEngine) close() error {
 	return nil
 }
 
-func (e *postgresEngine) get(ctx context.Context, t *table, account, id int64) (Row, error) {
+func (e *postgresEngine) get(ctx context.Context, sql string, account int64, key any) (Row, error) {
 	row := Row{Account: account}
-	err := e.query(ctx, t.getSQL, []any{account, id}, func(c cursor) {
+	err := e.query(ctx, sql, []any{account, key}, func(c cursor) {
 		row.ID, row.Rev, row.Seq, row.Created, row.Updated, row.Doc = c.int(0), c.int(1), c.int(2), c.int(3), c.int(4), c.bytes(5)
 	})
 	if err == nil && row.ID == 0 {
 		err = ErrNotFound
 	}
-	return row, err
+	if err != nil {
+		return Row{}, err
+	}
+	return row, nil
 }
 
+// query tries again where a connection that had been idle turns out to be
+// dead, as all are after the server was restarted.
 func (e *postgresEngine) query(ctx context.Context, sql string, args []any, each func(cursor)) error {
-	rows, err := e.pool.Query(ctx, sql, args...)
-	if err == nil {
-		err = walk(rows, each)
+	begun := false
+	try := func() error {
+		rows, err := e.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		return walk(rows, func(c cursor) {
+			begun = true
+			each(c)
+		})
+	}
+	err := try()
+	if err != nil && !begun && gone(err) && ctx.Err() == nil {
+		err = try()
 	}
 	return postgresFailure(ctx, err)
 }
@@ -200,6 +215,9 @@ func postgresFailure(ctx context.Context, err error) error {
 
 // gone reports whether an error is about the database, not the statement.
 func gone(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "53"), strings.HasPrefix(e.Code, "57"),
@@ -211,11 +229,8 @@ func gone(err error) bool {
 	return broken(err)
 }
 
-// broken reports whether a connection was lost or never made.
+// broken reports whether a connection was lost.
 func broken(err error) bool {
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
-	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}

@@ -38,6 +38,10 @@ func applyEvents(g *group, b *pgx.Batch) {
 		texts(func(v *event.Event) string { return v.Resource }), ints(func(v *event.Event) int64 { return v.Subject }),
 		ints(func(v *event.Event) int64 { return v.Rev }), ints(func(v *event.Event) int64 { return v.Created }),
 		ints(func(v *event.Event) int64 { return v.Updated }), texts(func(v *event.Event) string { return v.Version }), docs)
+	for _, i := range g.ahead {
+		v := &g.events[i]
+		b.Queue("INSERT INTO ahead (account, seq, at) VALUES ($1, $2, $3)", v.Account, v.Seq, v.At)
+	}
 }
 
 // applyReplays queues the group's replay records. A key is in a group once.

@@ -36,7 +36,7 @@ func (e *postgresEngine) commit(g *group) error {
 	if err == nil {
 		return nil
 	}
-	if _, told := errors.AsType[*pgconn.PgError](err); told && !c.Conn().IsClosed() {
+	if e, told := errors.AsType[*pgconn.PgError](err); told && e.Severity != "FATAL" && !c.Conn().IsClosed() {
 		return early(ctx, c, err)
 	}
 	return e.settle(xid, err)
@@ -97,7 +97,7 @@ func (e *postgresEngine) settle(xid string, lost error) error {
 func (e *postgresEngine) decide(ctx context.Context, c *pgxpool.Conn, g *group) (xid string, err error) {
 	b := new(pgx.Batch)
 	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	each(b, func(r cursor) { g.clock, xid = clock{r.int(0), r.int(1)}, r.text(2) },
+	each(b, func(r cursor) { g.start(clock{r.int(0), r.int(1)}); xid = r.text(2) },
 		"SELECT seq, at, pg_current_xact_id()::text FROM clock FOR UPDATE")
 	var n needs
 	g.prefetch(&n)
@@ -268,6 +268,9 @@ func (e *postgresEngine) apply(g *group) *pgx.Batch {
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, names, values)
 	}
 	applyEvents(g, b)
+	if g.minute() {
+		b.Queue("INSERT INTO tick (at, seq) VALUES ($1, $2)", g.began.at, g.began.seq)
+	}
 	applyReplays(g, b)
 	b.Queue("UPDATE clock SET seq = $1, at = $2 WHERE id = 1", g.clock.seq, g.clock.at)
 	return b

@@ -15,16 +15,17 @@ func (s *Store) Get(ctx context.Context, t *Table, account, id int64) (Row, erro
 	if err != nil {
 		return Row{}, err
 	}
+	return s.get(ctx, r, r.getSQL, account, id)
+}
+
+func (s *Store) get(ctx context.Context, t *table, sql string, account int64, key any) (Row, error) {
 	if err := s.enter(); err != nil {
 		return Row{}, err
 	}
 	defer s.leave()
-	row, err := s.engine.get(ctx, r, account, id)
-	if err != nil {
-		return Row{}, err
-	}
-	row.Reshape = row.Seq <= r.reshape
-	return row, nil
+	row, err := s.engine.get(ctx, sql, account, key)
+	row.Reshape = err == nil && row.Seq <= t.reshape
+	return row, err
 }
 
 // Find returns the row of an account that has a value in a Unique column, or
@@ -38,14 +39,13 @@ func (s *Store) Find(ctx context.Context, t *Table, account int64, column string
 	if i < 0 || !r.Columns[i].Unique {
 		return Row{}, fmt.Errorf("store: table %s has no unique column %s", t.Name, column)
 	}
-	rows, err := s.Page(ctx, t, Query{Account: account, Where: []Condition{{column, []any{value}}}, Limit: 1})
-	if err != nil {
-		return Row{}, err
-	}
-	if value == nil || len(rows) == 0 {
+	if text, ok := value.(string); value == nil || ok && r.Columns[i].Kind == Text && !storable(text) {
 		return Row{}, ErrNotFound
 	}
-	return rows[0], nil
+	if err := r.Columns[i].fits(value); err != nil {
+		return Row{}, err
+	}
+	return s.get(ctx, r, r.findSQL[i], account, value)
 }
 
 // Page returns the rows that a query selects, in its order. A condition whose
@@ -340,7 +340,9 @@ func (b *sqlText) page(q *Query) {
 	b.window(q.Limit, q.Offset)
 }
 
-// events adds what selects events.
+// events adds what selects events. A walk from a time on need not begin with
+// the account's first event: tick says which ones are older, save those that
+// are ahead of their time.
 func (b *sqlText) events(q *EventQuery) {
 	b.and("account ", "= ", q.Account)
 	if q.Type != "" {
@@ -348,6 +350,9 @@ func (b *sqlText) events(q *EventQuery) {
 	}
 	if q.Since != 0 {
 		b.and("at ", ">= ", q.Since)
+		since := strconv.Itoa(len(b.args))
+		b.text = append(b.text, " AND seq > (SELECT min(s) FROM (SELECT coalesce((SELECT seq FROM tick WHERE at < $"+since+
+			" ORDER BY at DESC LIMIT 1), 0) AS s UNION ALL SELECT seq - 1 FROM ahead WHERE account = $1 AND at >= $"+since+") AS b)"...)
 	}
 	if q.Mark != 0 {
 		b.and("seq ", "<= ", q.Mark)

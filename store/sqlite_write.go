@@ -44,7 +44,7 @@ func (e *sqliteEngine) decide(g *group) error {
 	if _, err := w.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := w.query("SELECT seq, at FROM clock", nil, func(c cursor) { g.clock = clock{c.int(0), c.int(1)} })
+	err := w.query("SELECT seq, at FROM clock", nil, func(c cursor) { g.start(clock{c.int(0), c.int(1)}) })
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (e *sqliteEngine) load(g *group, n *needs) error {
 func (e *sqliteEngine) loadReferrers(r referrerNeed) error {
 	to := r.t.referrers[r.column][r.rowKey]
 	if r.all {
-		return e.records(r.t, r.t.referrSQL[r.column], r.account, r.id, func(rec *record) { to.ids = append(to.ids, rec.ID) })
+		return e.records(r.t, r.t.referringSQL[r.column], r.account, r.id, func(rec *record) { to.ids = append(to.ids, rec.ID) })
 	}
 	err := e.pair(r.t.refersSQL[r.column], r.account, r.id, func(s *stmt) { to.ids = append(to.ids, s.int(0)) })
 	to.complete = len(to.ids) < 2
@@ -158,32 +158,8 @@ func (e *sqliteEngine) apply(g *group) error {
 		if len(ts.dirty) == 0 {
 			continue
 		}
-		moved := 0
-		for _, rec := range ts.dirty {
-			if rec.stored && !rec.live {
-				if err := e.pair(ts.deleteSQL, rec.Account, rec.ID, nil); err != nil {
-					return err
-				}
-			} else if rec.moved {
-				moved++
-			}
-		}
-		for _, rec := range ts.dirty {
-			if moved > 1 && rec.moved && rec.live {
-				if err := e.pair(ts.clearSQL, rec.Account, rec.ID, nil); err != nil {
-					return err
-				}
-			}
-		}
-		for _, stored := range []bool{true, false} {
-			for _, rec := range ts.dirty {
-				if !rec.live || rec.stored != stored {
-					continue
-				}
-				if err := e.put(ts, rec); err != nil {
-					return err
-				}
-			}
+		if err := e.applyTable(ts); err != nil {
+			return err
 		}
 		if err := e.count(ts); err != nil {
 			return err
@@ -192,37 +168,93 @@ func (e *sqliteEngine) apply(g *group) error {
 	return e.applySystem(g)
 }
 
-func (e *sqliteEngine) put(ts *tableState, rec *record) error {
-	sql := ts.updateSQL
-	if !rec.stored {
-		sql = ts.insertSQL
+func (e *sqliteEngine) applyTable(ts *tableState) error {
+	moved := 0
+	for _, rec := range ts.dirty {
+		if rec.stored && !rec.live {
+			if err := e.pair(ts.deleteSQL, rec.Account, rec.ID, nil); err != nil {
+				return err
+			}
+		} else if rec.moved {
+			moved++
+		}
 	}
-	s, err := e.writer.prepare(sql)
+	for _, rec := range ts.dirty {
+		if moved > 1 && rec.moved && rec.live {
+			if err := e.pair(ts.clearSQL, rec.Account, rec.ID, nil); err != nil {
+				return err
+			}
+			rec.base = nil
+		}
+	}
+	for _, rec := range ts.dirty {
+		if rec.live && rec.stored {
+			if err := e.update(ts, rec); err != nil {
+				return err
+			}
+		}
+	}
+	for _, rec := range ts.dirty {
+		if rec.live && !rec.stored {
+			if err := e.insert(ts, rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// update writes a row and those of its keys that differ from the base.
+func (e *sqliteEngine) update(ts *tableState, rec *record) error {
+	change := change{table: ts.index}
+	set := make([]bool, len(rec.keys))
+	for i, k := range rec.keys {
+		set[i] = rec.base == nil || rec.base[i] != k || i >= 64
+		if set[i] && i < 64 {
+			change.columns |= 1 << i
+		}
+	}
+	s := e.updates[change]
+	if s == nil {
+		var err error
+		if s, err = e.writer.prepare(ts.updateSQL(set)); err != nil {
+			return err
+		}
+		e.updates[change] = s
+	}
+	defer s.reset()
+	s.bindInt(1, rec.Rev)
+	s.bindInt(2, rec.Seq)
+	s.bindInt(3, rec.Updated)
+	s.bindDoc(4, rec.Doc)
+	n := 5
+	for i, k := range rec.keys {
+		if set[i] {
+			s.bind(n, k)
+			n++
+		}
+	}
+	s.bindInt(n, rec.Account)
+	s.bindInt(n+1, rec.ID)
+	_, err := s.step()
+	return err
+}
+
+func (e *sqliteEngine) insert(ts *tableState, rec *record) error {
+	s, err := e.writer.prepare(ts.insertSQL)
 	if err != nil {
 		return err
 	}
 	defer s.reset()
-	if rec.stored {
-		s.bindInt(1, rec.Rev)
-		s.bindInt(2, rec.Seq)
-		s.bindInt(3, rec.Updated)
-		s.bindDoc(4, rec.Doc)
-		for i, k := range rec.keys {
-			s.bind(5+i, k)
-		}
-		s.bindInt(5+len(rec.keys), rec.Account)
-		s.bindInt(6+len(rec.keys), rec.ID)
-	} else {
-		s.bindInt(1, rec.Account)
-		s.bindInt(2, rec.ID)
-		s.bindInt(3, rec.Rev)
-		s.bindInt(4, rec.Seq)
-		s.bindInt(5, rec.Created)
-		s.bindInt(6, rec.Updated)
-		s.bindDoc(7, rec.Doc)
-		for i, k := range rec.keys {
-			s.bind(8+i, k)
-		}
+	s.bindInt(1, rec.Account)
+	s.bindInt(2, rec.ID)
+	s.bindInt(3, rec.Rev)
+	s.bindInt(4, rec.Seq)
+	s.bindInt(5, rec.Created)
+	s.bindInt(6, rec.Updated)
+	s.bindDoc(7, rec.Doc)
+	for i, k := range rec.keys {
+		s.bind(8+i, k)
 	}
 	_, err = s.step()
 	return err
@@ -257,6 +289,17 @@ func (e *sqliteEngine) applySystem(g *group) error {
 		_, err := s.step()
 		s.reset()
 		if err != nil {
+			return err
+		}
+	}
+	for _, i := range g.ahead {
+		v := &g.events[i]
+		if _, err := e.writer.run("INSERT INTO ahead (account, seq, at) VALUES ($1, $2, $3)", v.Account, v.Seq, v.At); err != nil {
+			return err
+		}
+	}
+	if g.minute() {
+		if _, err := e.writer.run("INSERT INTO tick (at, seq) VALUES ($1, $2)", g.began.at, g.began.seq); err != nil {
 			return err
 		}
 	}

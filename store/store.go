@@ -45,8 +45,9 @@ type Table struct {
 	Columns []Column // the members that are filtered, unique or references
 	Fields  []Field  // every member, for the view that people query
 
-	// Clear returns doc with the member of a column set to null, and the types
-	// of the events to emit. It must be given where a column has SetNull.
+	// Clear returns doc, in the latest shape, with the member of a column set
+	// to null, and the types of the events to emit. It must be given where a
+	// column has SetNull. It runs inside a transaction: pure and quick.
 	Clear func(doc []byte, column string) (cleared []byte, events []string, err error)
 }
 

@@ -21,19 +21,15 @@ type table struct {
 	uniques   []int  // columns with Unique
 	targets   []*table
 	referrers []referrer
-	getSQL    string
-	markSQL   string
-	selectSQL string // select … from …, for Page
-	countSQL  string
-	existsSQL string
-	recordSQL string // select of everything, keys too
-	insertSQL string
-	updateSQL string
-	deleteSQL string
-	clearSQL  string
-	holderSQL []string // by column
-	refersSQL []string // by column: ids that refer
-	referrSQL []string // by column: records that refer
+
+	getSQL, selectSQL, countSQL, markSQL string
+	insertSQL, deleteSQL, clearSQL       string
+	existsSQL                            string
+	recordSQL                            string // everything, keys too
+
+	// By column: the row that has a value, its id, the ids of rows that refer,
+	// their records.
+	findSQL, holderSQL, refersSQL, referringSQL []string
 }
 
 // A referrer is a column that refers to a table.
@@ -48,7 +44,7 @@ func resolve(tables []*Table) ([]*table, map[*Table]*table, error) {
 	byPointer := make(map[*Table]*table, len(tables))
 	byName := make(map[string]*table, len(tables))
 	taken := make(map[string]bool)
-	for _, name := range []string{"clock", "counter", "event", "migration", "replay", "setting", "shape"} {
+	for _, name := range []string{"ahead", "clock", "counter", "event", "migration", "replay", "setting", "shape", "tick"} {
 		taken[name] = true
 	}
 	for _, t := range tables {
@@ -108,9 +104,9 @@ func (t *Table) check() error {
 			return fmt.Errorf("store: table %s: column %s has SetNull and the table has no Clear", t.Name, c.Name)
 		}
 	}
-	for _, f := range t.Fields {
-		if !plain(f.Name, '_') {
-			return fmt.Errorf("store: table %s: %q is no name of a field", t.Name, f.Name)
+	for i, f := range t.Fields {
+		if !plain(f.Name, '_') || slices.ContainsFunc(t.Fields[:i], func(o Field) bool { return o.Name == f.Name }) {
+			return fmt.Errorf("store: table %s: %q is no name of a field, or is one twice", t.Name, f.Name)
 		}
 	}
 	return nil
@@ -185,11 +181,10 @@ func (t *table) fits(w *Write) error {
 // Parameters appear in the order of their numbers, which SQLite needs.
 func (t *table) write() {
 	const fixed = "account, id, rev, seq, created, updated, doc"
-	names, values, sets, nulls := fixed, "$1, $2, $3, $4, $5, $6, $7", "", ""
+	names, values, nulls := fixed, "$1, $2, $3, $4, $5, $6, $7", ""
 	for i, c := range t.Columns {
 		names += ", k_" + c.Name
 		values += fmt.Sprintf(", $%d", 8+i)
-		sets += fmt.Sprintf(", k_%s = $%d", c.Name, 5+i)
 		if c.Unique {
 			nulls += fmt.Sprintf(", k_%s = NULL", c.Name)
 		}
@@ -201,20 +196,34 @@ func (t *table) write() {
 	t.existsSQL = "SELECT 1 FROM " + t.sql + " WHERE account = $1 AND id = $2"
 	t.recordSQL = "SELECT " + names + " FROM " + t.sql
 	t.insertSQL = "INSERT INTO " + t.sql + " (" + names + ") VALUES (" + values + ")"
-	t.updateSQL = "UPDATE " + t.sql + " SET rev = $1, seq = $2, updated = $3, doc = $4" + sets +
-		fmt.Sprintf(" WHERE account = $%d AND id = $%d", 5+n, 6+n)
 	t.deleteSQL = "DELETE FROM " + t.sql + " WHERE account = $1 AND id = $2"
 	if nulls != "" {
 		t.clearSQL = "UPDATE " + t.sql + " SET " + nulls[2:] + " WHERE account = $1 AND id = $2"
 	}
 	t.markSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
+	t.findSQL = make([]string, n)
 	t.holderSQL = make([]string, n)
 	t.refersSQL = make([]string, n)
-	t.referrSQL = make([]string, n)
+	t.referringSQL = make([]string, n)
 	for i, c := range t.Columns {
 		where := " WHERE account = $1 AND k_" + c.Name + " = $2"
+		t.findSQL[i] = t.selectSQL + where
 		t.holderSQL[i] = "SELECT id FROM " + t.sql + where
 		t.refersSQL[i] = "SELECT id FROM " + t.sql + where + " LIMIT 2"
-		t.referrSQL[i] = t.recordSQL + where + " ORDER BY id"
+		t.referringSQL[i] = t.recordSQL + where + " ORDER BY id"
 	}
+}
+
+// updateSQL is an update of one row that sets the columns for which set says
+// so. SQLite rewrites the entry in an index of every column that is set, even
+// to the value it has.
+func (t *table) updateSQL(set []bool) string {
+	sql, n := "UPDATE "+t.sql+" SET rev = $1, seq = $2, updated = $3, doc = $4", 4
+	for i, c := range t.Columns {
+		if set[i] {
+			n++
+			sql += fmt.Sprintf(", k_%s = $%d", c.Name, n)
+		}
+	}
+	return sql + fmt.Sprintf(" WHERE account = $%d AND id = $%d", n+1, n+2)
 }

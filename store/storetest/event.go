@@ -8,8 +8,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func eventCases() []Case {
-	return []Case{
+func eventCases() []rule {
+	return []rule{
 		{"events of a row", "a webhook shows the resource as it was at that moment", eventsOfRow},
 		{"several events of one change", "entering a state emits its own event beside the update", eventsOfChange},
 		{"events about no row", "an application publishes events of its own", eventsOwn},
@@ -18,7 +18,7 @@ func eventCases() []Case {
 	}
 }
 
-func eventsOfRow(b *Bench) {
+func eventsOfRow(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	b.clock.Add(10)
 	b.Commit(b.SetEmail(1, "b@x"))
@@ -32,7 +32,7 @@ func eventsOfRow(b *Bench) {
 	b.Same("events", b.Events(), want)
 }
 
-func eventsOfChange(b *Bench) {
+func eventsOfChange(b *bench) {
 	w := b.NewUser("a@x")
 	w.Events = []string{"user.created", "user.welcomed"}
 	quiet := b.NewUser("b@x")
@@ -44,7 +44,7 @@ func eventsOfChange(b *Bench) {
 	b.Same("times", events[0].At == events[1].At && events[2].At > rows[1].Updated, true)
 }
 
-func eventsOwn(b *Bench) {
+func eventsOwn(b *bench) {
 	_, err := b.S.Commit(b.ctx, &store.Tx{Account: 1, Events: []event.Event{
 		{Type: "order.shipped", Doc: []byte(`{"n":1}`), Version: "v1", Seq: 99, Account: 99},
 		{Type: "order.lost", At: 5},
@@ -59,7 +59,7 @@ func eventsOwn(b *Bench) {
 	b.Same("events", b.Events(), want)
 }
 
-func eventOne(b *Bench) {
+func eventOne(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	b.Same("the event", must(b.S.Event(b.ctx, 1, 2))(b), b.Events()[0])
 	for _, k := range [][2]int64{{2, 2}, {1, 1}, {1, 0}, {1, -1}} {
@@ -68,13 +68,13 @@ func eventOne(b *Bench) {
 	}
 }
 
-func eventLists(b *Bench) {
+func eventLists(b *bench) {
 	for i := range 30 {
-		b.clock.Add(100)
+		b.clock.Add(20_000_000)
 		b.CommitFor(int64(1+i%4/3), b.NewUser(nil))
 		own := event.Event{Type: fmt.Sprintf("own.%d", i%3)}
 		if i%5 == 0 {
-			own.At = start + int64(i*37)
+			own.At = start + int64(i*37_000_000)
 		}
 		if _, err := b.S.Commit(b.ctx, &store.Tx{Account: 1, Events: []event.Event{own}}); err != nil {
 			b.Fatal(err)
@@ -83,6 +83,11 @@ func eventLists(b *Bench) {
 	all := b.Events()
 	b.Same("all events", len(all), 30+23)
 	mid := all[20]
+	for _, e := range all {
+		for _, since := range []int64{e.At, e.At + 1} {
+			eventWalks(b, all, store.EventQuery{Account: 1, Since: since}, []int64{0})
+		}
+	}
 	for _, typ := range []string{"", "own.1", "none", "x\x00"} {
 		for _, since := range []int64{0, mid.At, start * 2} {
 			for _, mark := range []int64{0, all[40].Seq} {
@@ -94,7 +99,7 @@ func eventLists(b *Bench) {
 }
 
 // eventWalks compares every walk over what q selects with a plain one.
-func eventWalks(b *Bench, all []event.Event, q store.EventQuery, starts []int64) {
+func eventWalks(b *bench, all []event.Event, q store.EventQuery, starts []int64) {
 	b.Helper()
 	var selected []event.Event
 	for _, e := range all {

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func keyCases() []Case {
-	return []Case{
+func keyCases() []rule {
+	return []rule{
 		{"unique", "two resources with one email would be indistinguishable", unique},
 		{"unique nulls", "rows without a value do not stand in each other's way", uniqueNulls},
 		{"unique values can be swapped", "a value that is freed can be taken at once", uniqueSwap},
@@ -19,11 +19,12 @@ func keyCases() []Case {
 		{"restrict", "a resource that others need is not deleted under them", restrict},
 		{"restrict sees the same transaction", "a reference that was just made or dropped counts", restrictInside},
 		{"set null", "deleting a user frees their tasks, and consumers are told", setNull},
+		{"a row that refers to itself", "it does not stand in its own way", selfReference},
 		{"set null sees the same transaction", "a row that was just assigned is freed too", setNullInside},
 	}
 }
 
-func duplicate(b *Bench, err error, column string) {
+func duplicate(b *bench, err error, column string) {
 	b.Helper()
 	e, ok := errors.AsType[*store.DuplicateError](err)
 	if !ok || e.Column != column {
@@ -31,7 +32,7 @@ func duplicate(b *Bench, err error, column string) {
 	}
 }
 
-func unique(b *Bench) {
+func unique(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
 	duplicate(b, b.Fail(b.NewUser("a@x")), "email")
 	duplicate(b, b.Fail(b.SetEmail(2, "a@x")), "email")
@@ -44,14 +45,14 @@ func unique(b *Bench) {
 	b.Commit(b.NewUser("A@x")) // another text
 }
 
-func uniqueNulls(b *Bench) {
+func uniqueNulls(b *bench) {
 	b.Commit(b.NewUser(nil), b.NewUser(nil), b.NewUser("a@x"))
 	b.Commit(b.SetEmail(3, nil))
 	b.Commit(b.NewUser("a@x"))
 	b.Same("rows", len(b.Rows(b.Users)), 4)
 }
 
-func uniqueSwap(b *Bench) {
+func uniqueSwap(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"), b.NewUser("c@x"))
 	b.Commit(b.SetEmail(1, nil), b.SetEmail(2, "a@x"), b.SetEmail(1, "b@x"))
 	b.Same("the first", string(b.Row(b.Users, 1).Doc), `{"email":"b@x"}`)
@@ -63,7 +64,7 @@ func uniqueSwap(b *Bench) {
 	b.Same("who has d", must(b.S.Find(b.ctx, b.Users, 1, "email", "d@x"))(b).ID, int64(6))
 }
 
-func uniqueRace(b *Bench) {
+func uniqueRace(b *bench) {
 	var all sync.WaitGroup
 	errs := make([]error, 32)
 	for i := range errs {
@@ -84,7 +85,7 @@ func uniqueRace(b *Bench) {
 	b.Same("events", len(b.Events()), 1)
 }
 
-func uniqueInts(b *Bench) {
+func uniqueInts(b *bench) {
 	w := b.NewUser(nil)
 	w.Keys = []any{nil, int64(-7)}
 	b.Commit(w)
@@ -92,7 +93,7 @@ func uniqueInts(b *Bench) {
 	b.Same("who has it", must(b.S.Find(b.ctx, b.Users, 1, "badge", int64(-7)))(b).ID, int64(1))
 }
 
-func missing(b *Bench, err error, column string) {
+func missing(b *bench, err error, column string) {
 	b.Helper()
 	e, ok := errors.AsType[*store.MissingRefError](err)
 	if !ok || e.Column != column {
@@ -100,7 +101,7 @@ func missing(b *Bench, err error, column string) {
 	}
 }
 
-func references(b *Bench) {
+func references(b *bench) {
 	missing(b, b.Fail(b.NewTask("new", int64(1), nil)), "assignee_id")
 	b.CommitFor(2, b.NewUser("a@x"))
 	missing(b, b.Fail(b.NewTask("new", int64(1), nil)), "assignee_id")
@@ -114,7 +115,7 @@ func references(b *Bench) {
 	missing(b, b.Fail(b.Drop(b.Users, 3), b.NewTask("new", int64(3), nil)), "assignee_id")
 }
 
-func referenced(b *Bench, err error) {
+func referenced(b *bench, err error) {
 	b.Helper()
 	e, ok := errors.AsType[*store.ReferencedError](err)
 	if !ok || e.Table != "tasks" {
@@ -122,7 +123,7 @@ func referenced(b *Bench, err error) {
 	}
 }
 
-func restrict(b *Bench) {
+func restrict(b *bench) {
 	b.Commit(b.NewProject(), b.NewProject(), b.NewTask("a", nil, int64(1)), b.NewTask("b", nil, int64(1)))
 	b.CommitFor(2, b.NewProject())
 	referenced(b, b.Fail(b.Drop(b.Projects, 1)))
@@ -133,7 +134,7 @@ func restrict(b *Bench) {
 	referenced(b, b.Fail(b.Drop(b.Projects, 2)))
 }
 
-func restrictInside(b *Bench) {
+func restrictInside(b *bench) {
 	b.Commit(b.NewProject(), b.NewProject())
 	for i := range 5 {
 		b.Commit(b.NewTask(fmt.Sprint(i), nil, int64(1)))
@@ -145,7 +146,7 @@ func restrictInside(b *Bench) {
 	b.Gone(b.Projects, 1)
 }
 
-func setNull(b *Bench) {
+func setNull(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
 	b.Commit(b.NewTask("1", int64(1), nil), b.NewTask("2", int64(2), nil), b.NewTask("3", int64(1), nil))
 	was := len(b.Events())
@@ -164,10 +165,38 @@ func setNull(b *Bench) {
 	b.Same("tasks without an assignee", len(rows), 2)
 }
 
-func setNullInside(b *Bench) {
+func setNullInside(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewTask("1", int64(1), nil), b.NewTask("2", nil, nil), b.NewTask("3", int64(1), nil))
 	b.Commit(b.SetTask(1, "1", nil, nil), b.SetTask(2, "2", int64(1), nil), b.NewTask("4", int64(1), nil), b.Drop(b.Tasks, 3), b.Drop(b.Users, 1))
 	for id, want := range map[int64]string{1: `{"status":"1"}`, 2: `{"assignee_id":null}`, 4: `{"assignee_id":null}`} {
 		b.Same(fmt.Sprint("task ", id), string(b.Row(b.Tasks, id).Doc), want)
+	}
+}
+
+func selfReference(b *bench) {
+	b.S.Close()
+	for _, rule := range []store.OnDelete{store.Restrict, store.SetNull} {
+		t := &store.Table{Name: "nodes", Columns: []store.Column{{Name: "parent_id", Kind: store.Int, Ref: "nodes", OnDelete: rule}},
+			Clear: func([]byte, string) ([]byte, []string, error) { return []byte("{}"), []string{"node.updated"}, nil }}
+		b.S = b.Open(t)
+		node := func(op store.Op, id int64, parent any) store.Write {
+			return store.Write{Table: t, Op: op, ID: id, Doc: []byte(`{"parent_id":0}`), Keys: []any{parent}}
+		}
+		made := b.Commit(node(store.Insert, 0, nil), node(store.Insert, 0, nil))
+		one, two := made[0].ID, made[1].ID
+		b.Commit(node(store.Update, one, one), node(store.Update, two, one))
+		if rule == store.Restrict {
+			e, ok := errors.AsType[*store.ReferencedError](b.Fail(b.Drop(t, one)))
+			b.Same("the child holds it", ok && e.Table == "nodes", true)
+			b.Commit(node(store.Update, two, two))
+		}
+		was := len(b.Events())
+		b.Commit(b.Drop(t, one, "node.deleted"))
+		b.Gone(t, one)
+		if rule == store.SetNull {
+			b.Same("the child is freed, itself not", b.Types()[was:], []string{"node.updated", "node.deleted"})
+		}
+		b.Commit(b.Drop(t, two))
+		b.S.Close()
 	}
 }

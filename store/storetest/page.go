@@ -8,8 +8,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func pageCases() []Case {
-	return []Case{
+func pageCases() []rule {
+	return []rule{
 		{"lists", "every filter, order, direction and start gives what a plain walk gives", pages},
 		{"a walk on a mark", "rows made during a walk neither show up in it nor shift it", pageMark},
 		{"filters", "equality, several values, null and flags select exactly theirs", filters},
@@ -18,7 +18,7 @@ func pageCases() []Case {
 
 // crowd makes forty tasks, changes every third and deletes every seventh. It
 // returns what is left, in order of ids.
-func crowd(b *Bench) []store.Row {
+func crowd(b *bench) []store.Row {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
 	for i := range 40 {
 		b.clock.Add(10)
@@ -41,7 +41,7 @@ func crowd(b *Bench) []store.Row {
 	return b.Rows(b.Tasks)
 }
 
-func pages(b *Bench) {
+func pages(b *bench) {
 	all := crowd(b)
 	b.Same("rows", len(all), 34)
 	status := map[int64]string{}
@@ -66,7 +66,7 @@ func pages(b *Bench) {
 }
 
 // pageWalks compares every walk over what q selects with a plain one.
-func pageWalks(b *Bench, selected []store.Row, q store.Query, mid store.Row) {
+func pageWalks(b *bench, selected []store.Row, q store.Query, mid store.Row) {
 	b.Helper()
 	b.Same(fmt.Sprintf("count of %+v", q), must(b.S.Count(b.ctx, b.Tasks, q))(b), int64(len(selected)))
 	for _, order := range []store.Order{store.ByID, store.ByUpdated} {
@@ -94,7 +94,7 @@ func pageWalks(b *Bench, selected []store.Row, q store.Query, mid store.Row) {
 	}
 }
 
-func pageMark(b *Bench) {
+func pageMark(b *bench) {
 	for range 5 {
 		b.Commit(b.NewTask("a", nil, nil))
 	}
@@ -115,7 +115,7 @@ func pageMark(b *Bench) {
 	b.Same("the walk", seen, []int64{5, 4, 3, 2, 1})
 }
 
-func filters(b *Bench) {
+func filters(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
 	for i, k := range [][]any{{"new", true, int64(1), nil}, {"new", false, int64(2), nil}, {"done", nil, nil, nil}, {"it's", true, int64(1), nil}} {
 		w := b.NewTask("x", nil, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func redoCases() []Case {
-	return []Case{
+func redoCases() []rule {
+	return []rule{
 		{"stale", "If-Match must refuse what was decided on an older state", stale},
 		{"redo", "a change without If-Match is done again on the newer state", redo},
 		{"redo leaves alone", "a change that has become nothing writes nothing", redoNothing},
@@ -20,7 +20,7 @@ func redoCases() []Case {
 	}
 }
 
-func stale(b *Bench) {
+func stale(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	w := b.SetEmail(1, "b@x")
 	w.IfRev = 1
@@ -35,7 +35,7 @@ func stale(b *Bench) {
 }
 
 // outdated is a change of user 1 that was decided on revision 1, which is past.
-func outdated(b *Bench, redo func(store.Row) (*store.Write, error)) store.Write {
+func outdated(b *bench, redo func(store.Row) (*store.Write, error)) store.Write {
 	b.Commit(b.NewUser("a@x"))
 	b.Commit(b.SetEmail(1, "b@x"))
 	w := b.SetEmail(1, "wrong@x")
@@ -43,7 +43,7 @@ func outdated(b *Bench, redo func(store.Row) (*store.Write, error)) store.Write 
 	return w
 }
 
-func redo(b *Bench) {
+func redo(b *bench) {
 	w := outdated(b, func(row store.Row) (*store.Write, error) {
 		if row.Rev != 2 || string(row.Doc) != `{"email":"b@x"}` || row.ID != 1 || row.Account != 1 {
 			return nil, fmt.Errorf("redo got %+v", row)
@@ -61,7 +61,7 @@ func redo(b *Bench) {
 	b.Gone(b.Users, 1)
 }
 
-func redoNothing(b *Bench) {
+func redoNothing(b *bench) {
 	w := outdated(b, func(store.Row) (*store.Write, error) { return nil, nil })
 	before := must(b.S.EventMark(b.ctx, 1))(b)
 	row := b.Commit(w)[0]
@@ -70,7 +70,7 @@ func redoNothing(b *Bench) {
 	b.Same("the order's mark", must(b.S.EventMark(b.ctx, 1))(b), before)
 }
 
-func redoFails(b *Bench) {
+func redoFails(b *bench) {
 	mine := errors.New("mine")
 	w := outdated(b, func(store.Row) (*store.Write, error) { return nil, mine })
 	b.Is(b.Fail(w), mine)
@@ -86,7 +86,7 @@ func redoFails(b *Bench) {
 	b.Commit(b.NewUser("c@x")) // the writer lives on
 }
 
-func redoKeys(b *Bench) {
+func redoKeys(b *bench) {
 	w := outdated(b, func(store.Row) (*store.Write, error) { w := b.SetEmail(1, "taken@x"); return &w, nil })
 	b.Commit(b.NewUser("taken@x"))
 	duplicate(b, b.Fail(w), "email")
@@ -99,11 +99,12 @@ func redoKeys(b *Bench) {
 	b.Commit(t)
 }
 
-func redoRace(b *Bench) {
+func redoRace(b *bench) {
 	b.Commit(b.NewTask("", nil, nil))
 	const n = 64
 	grow := func(row store.Row) *store.Write {
-		w := b.SetTask(1, strings.Trim(string(row.Doc), `{}":status`)+"x", nil, nil)
+		status := strings.TrimSuffix(strings.TrimPrefix(string(row.Doc), `{"status":"`), `"}`)
+		w := b.SetTask(1, status+"x", nil, nil)
 		w.IfRev = row.Rev
 		return &w
 	}

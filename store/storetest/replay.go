@@ -11,8 +11,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func replayCases() []Case {
-	return []Case{
+func replayCases() []rule {
+	return []rule{
 		{"replay", "a request that is sent again gets the first answer and creates nothing", replay},
 		{"replay of a failure", "a request that failed may be sent again with its key", replayFailure},
 		{"replay at once", "of equal requests in flight exactly one is carried out", replayRace},
@@ -21,14 +21,14 @@ func replayCases() []Case {
 	}
 }
 
-func keyed(b *Bench, key, email string) *store.Tx {
+func keyed(b *bench, key, email string) *store.Tx {
 	return &store.Tx{Account: 1, Writes: []store.Write{b.NewUser(email)}, Replay: &store.Replay{
 		Key: key, Print: [32]byte{1, 2, 31: 9},
 		Answer: func(rows []store.Row) []byte { return fmt.Appendf(nil, "made %d", rows[0].ID) },
 	}}
 }
 
-func replayed(b *Bench, err error) store.Kept {
+func replayed(b *bench, err error) store.Kept {
 	b.Helper()
 	e, ok := errors.AsType[*store.ReplayedError](err)
 	if !ok {
@@ -37,7 +37,7 @@ func replayed(b *Bench, err error) store.Kept {
 	return e.Kept
 }
 
-func replay(b *Bench) {
+func replay(b *bench) {
 	b.Same("an unknown key", must(b.S.Replay(b.ctx, 1, "k"))(b), (*store.Kept)(nil))
 	must(b.S.Commit(b.ctx, keyed(b, "k", "a@x")))(b)
 	want := store.Kept{Print: [32]byte{1, 2, 31: 9}, Answer: []byte("made 1"), Created: start}
@@ -53,7 +53,7 @@ func replay(b *Bench) {
 	b.Same("a bare record", len(must(b.S.Replay(b.ctx, 1, "bare"))(b).Answer), 0)
 }
 
-func replayFailure(b *Bench) {
+func replayFailure(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	_, err := b.S.Commit(b.ctx, keyed(b, "k", "a@x"))
 	duplicate(b, err, "email")
@@ -69,7 +69,7 @@ func replayFailure(b *Bench) {
 	must(b.S.Commit(b.ctx, keyed(b, "k", "b@x")))(b)
 }
 
-func replayRace(b *Bench) {
+func replayRace(b *bench) {
 	var all sync.WaitGroup
 	errs := make([]error, 32)
 	for i := range errs {
@@ -88,7 +88,7 @@ func replayRace(b *Bench) {
 	b.Same("rows", len(b.Rows(b.Users)), 1)
 }
 
-func replayExpires(b *Bench) {
+func replayExpires(b *bench) {
 	must(b.S.Commit(b.ctx, keyed(b, "k", "a@x")))(b)
 	b.clock.Add(int64((24*time.Hour - time.Microsecond) / time.Microsecond))
 	if must(b.S.Replay(b.ctx, 1, "k"))(b) == nil {
@@ -117,7 +117,7 @@ func replayExpires(b *Bench) {
 	}
 }
 
-func replayBytes(b *Bench) {
+func replayBytes(b *bench) {
 	for i, key := range []string{"", "\x00", "\xff\xfe", "é", "e\u0301"} {
 		must(b.S.Commit(b.ctx, keyed(b, key, fmt.Sprintf("%d@x", i))))(b)
 		_, err := b.S.Commit(b.ctx, keyed(b, key, "z@x"))

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func rowCases() []Case {
-	return []Case{
+func rowCases() []rule {
+	return []rule{
 		{"insert and get", "a created resource is read back as it was written", insertAndGet},
 		{"update", "a change shows in the row, and its revision, order and time move on", update},
 		{"delete", "a deleted resource is gone, and deleting it again is told apart", deleteRow},
@@ -25,7 +25,7 @@ func rowCases() []Case {
 	}
 }
 
-func insertAndGet(b *Bench) {
+func insertAndGet(b *bench) {
 	row := b.Commit(b.NewUser("a@x"))[0]
 	want := store.Row{ID: 1, Account: 1, Rev: 1, Seq: 1, Created: start, Updated: start, Doc: []byte(`{"email":"a@x"}`)}
 	b.Same("the committed row", row, want)
@@ -41,7 +41,7 @@ func insertAndGet(b *Bench) {
 	}
 }
 
-func update(b *Bench) {
+func update(b *bench) {
 	first := b.Commit(b.NewUser("a@x"))[0]
 	b.clock.Add(1000)
 	second := b.Commit(b.SetEmail(first.ID, "b@x"))[0]
@@ -55,7 +55,7 @@ func update(b *Bench) {
 	b.Is(b.Fail(b.SetEmail(99, "d@x")), store.ErrNotFound)
 }
 
-func deleteRow(b *Bench) {
+func deleteRow(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	last := b.Commit(b.Drop(b.Users, 1))[0]
 	b.Same("the last state", string(last.Doc), `{"email":"a@x"}`)
@@ -64,7 +64,7 @@ func deleteRow(b *Bench) {
 	b.Is(b.Fail(b.SetEmail(1, "b@x")), store.ErrNotFound)
 }
 
-func accounts(b *Bench) {
+func accounts(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	_, err := b.S.Get(b.ctx, b.Users, 2, 1)
 	b.Is(err, store.ErrNotFound)
@@ -87,7 +87,7 @@ func accounts(b *Bench) {
 	}
 }
 
-func idsOnce(b *Bench) {
+func idsOnce(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
 	b.Commit(b.Drop(b.Users, 2))
 	b.Reopen()
@@ -99,8 +99,8 @@ func idsOnce(b *Bench) {
 }
 
 // must returns the value of a call that must succeed.
-func must[V any](v V, err error) func(*Bench) V {
-	return func(b *Bench) V {
+func must[V any](v V, err error) func(*bench) V {
+	return func(b *bench) V {
 		b.Helper()
 		if err != nil {
 			b.Fatal(err)
@@ -109,7 +109,7 @@ func must[V any](v V, err error) func(*Bench) V {
 	}
 }
 
-func clockBack(b *Bench) {
+func clockBack(b *bench) {
 	first := b.Commit(b.NewUser("a@x"))[0]
 	b.clock.Add(-int64(time.Hour / time.Microsecond))
 	second := b.Commit(b.NewUser("b@x"))[0]
@@ -121,7 +121,7 @@ func clockBack(b *Bench) {
 	b.Same("the time when the clock is right again", b.Commit(b.NewUser("d@x"))[0].Created, int64(start+5000))
 }
 
-func allOrNothing(b *Bench) {
+func allOrNothing(b *bench) {
 	b.Commit(b.NewUser("a@x"))
 	before := must(b.S.EventMark(b.ctx, 1))(b)
 	b.Fail(b.NewUser("b@x"), b.SetEmail(1, "c@x"), b.NewProject(), b.NewUser("b@x"))
@@ -133,7 +133,7 @@ func allOrNothing(b *Bench) {
 	b.Commit(b.NewUser("b@x"), b.NewUser("c@x")) // the values are still free
 }
 
-func oneFailing(b *Bench) {
+func oneFailing(b *bench) {
 	b.Commit(b.NewUser("taken@x"))
 	var all sync.WaitGroup
 	errs := make([]error, 100)
@@ -155,16 +155,14 @@ func oneFailing(b *Bench) {
 	b.Same("rows", len(b.Rows(b.Users)), 100)
 }
 
-func wrongForm(b *Bench) {
+func wrongForm(b *bench) {
 	few, kind, op, stranger, nul := b.NewUser("a"), b.NewUser("a"), b.NewUser("a"), b.NewUser("a"), b.NewUser("a\x00")
 	few.Keys = few.Keys[:1]
 	kind.Keys = []any{int64(3), nil}
 	op.Op = 9
 	stranger.Table = &store.Table{Name: "users"}
-	for i, w := range []store.Write{few, kind, op, stranger, nul, {Op: store.Insert}} {
-		if err := b.Fail(w); err == nil {
-			b.Errorf("write %d was accepted", i)
-		}
+	for _, w := range []store.Write{few, kind, op, stranger, nul, {Op: store.Insert}} {
+		b.Fail(w)
 	}
 	if _, err := b.S.Find(b.ctx, b.Tasks, 1, "status", "x"); err == nil {
 		b.Error("Find by a column that is not unique")
@@ -176,7 +174,7 @@ func wrongForm(b *Bench) {
 	}
 }
 
-func largeDocuments(b *Bench) {
+func largeDocuments(b *bench) {
 	for _, size := range []int{0, 1, 255, 900, 1100, 4000, 5000, 70_000, 1 << 20} {
 		w := b.NewUser(nil)
 		w.Doc = []byte(`{"email":null,"text":"` + strings.Repeat("é", size/2) + `"}`)
@@ -192,7 +190,7 @@ func largeDocuments(b *Bench) {
 	}
 }
 
-func emptyDocuments(b *Bench) {
+func emptyDocuments(b *bench) {
 	w := b.NewUser("")
 	w.Doc = nil
 	row := b.Commit(w)[0]

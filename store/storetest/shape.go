@@ -7,8 +7,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func shapeCases() []Case {
-	return []Case{
+func shapeCases() []rule {
+	return []rule{
 		{"reopen", "a restart keeps rows, events and order", reopen},
 		{"a new member", "rows from before a change are known to be so, later ones are not", newMember},
 		{"a new column", "a filter that is added works on rows that were there before", newColumn},
@@ -20,7 +20,7 @@ func shapeCases() []Case {
 	}
 }
 
-func reopen(b *Bench) {
+func reopen(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewTask("new", int64(1), nil))
 	rows, events := b.Rows(b.Tasks), b.Events()
 	b.Reopen()
@@ -31,7 +31,7 @@ func reopen(b *Bench) {
 }
 
 // with returns a copy of the tasks table with a change.
-func (b *Bench) with(change func(*store.Table)) []*store.Table {
+func (b *bench) with(change func(*store.Table)) []*store.Table {
 	t := *b.Tasks
 	t.Columns, t.Fields = slices.Clone(t.Columns), slices.Clone(t.Fields)
 	change(&t)
@@ -39,7 +39,7 @@ func (b *Bench) with(change func(*store.Table)) []*store.Table {
 	return []*store.Table{b.Users, b.Projects, b.Tasks}
 }
 
-func newMember(b *Bench) {
+func newMember(b *bench) {
 	b.Commit(b.NewTask("old", nil, nil))
 	b.Reopen(b.with(func(t *store.Table) { t.Fields = append(t.Fields, store.Field{Name: "color", Type: "string"}) })...)
 	b.Same("the old row is marked", b.Row(b.Tasks, 1).Reshape, true)
@@ -60,7 +60,7 @@ func newMember(b *Bench) {
 	b.Same("a restart marks nothing", b.Row(b.Tasks, 3).Reshape, false)
 }
 
-func newColumn(b *Bench) {
+func newColumn(b *bench) {
 	for _, doc := range []string{`{"points":3,"color":"red","big":true}`, `{"points":"3","color":7,"big":0}`, `{}`, `{"points":null,"color":"blue","big":false}`} {
 		w := b.NewTask("x", nil, nil)
 		w.Doc = []byte(doc)
@@ -93,7 +93,7 @@ func newColumn(b *Bench) {
 }
 
 // refuse checks that the database is refused and the error names what.
-func (b *Bench) refuse(tables []*store.Table, what ...string) {
+func (b *bench) refuse(tables []*store.Table, what ...string) {
 	b.Helper()
 	s, err := b.open(b.T, b.Options(), tables...)
 	if err == nil {
@@ -110,7 +110,7 @@ func (b *Bench) refuse(tables []*store.Table, what ...string) {
 	}
 }
 
-func newUnique(b *Bench) {
+func newUnique(b *bench) {
 	b.Commit(b.NewTask("same", nil, nil), b.NewTask("same", nil, nil))
 	b.S.Close()
 	old := b.Tasks
@@ -123,7 +123,7 @@ func newUnique(b *Bench) {
 	duplicate(b, b.Fail(b.NewTask("same", nil, nil)), "status")
 }
 
-func newReference(b *Bench) {
+func newReference(b *bench) {
 	b.S.Close()
 	plain := func(t *store.Table) { t.Columns[3].Ref = ""; t.Columns[3].Index = true }
 	b.S = b.Open(b.with(plain)...)
@@ -136,7 +136,7 @@ func newReference(b *Bench) {
 	missing(b, b.Fail(b.NewTask("x", nil, int64(4))), "project_id")
 }
 
-func indexes(b *Bench) {
+func indexes(b *bench) {
 	b.Commit(b.NewTask("same", nil, nil))
 	b.Reopen(b.with(func(t *store.Table) { t.Columns[0].Unique = true })...)
 	duplicate(b, b.Fail(b.NewTask("same", nil, nil)), "status")
@@ -147,7 +147,7 @@ func indexes(b *Bench) {
 	b.Same("no row is marked", b.Row(b.Tasks, 1).Reshape, false)
 }
 
-func refused(b *Bench) {
+func refused(b *bench) {
 	b.Commit(b.NewTask("a", nil, nil))
 	b.S.Close()
 	was := b.Tasks
@@ -174,7 +174,7 @@ func refused(b *Bench) {
 	b.Commit(b.NewTask("b", nil, nil))
 }
 
-func wrongDefinition(b *Bench) {
+func wrongDefinition(b *bench) {
 	b.S.Close()
 	for _, c := range []struct {
 		table store.Table

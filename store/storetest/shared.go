@@ -8,8 +8,8 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
-func sharedCases() []Case {
-	return []Case{
+func sharedCases() []rule {
+	return []rule{
 		{"a poller misses nothing", "the order of changes is the order in which they become visible, over all nodes", poller},
 		{"nodes see each other", "what one node has acknowledged every node knows", nodes},
 		{"nodes start at once", "a deployment starts all its nodes at the same moment", starts},
@@ -18,7 +18,7 @@ func sharedCases() []Case {
 	}
 }
 
-func poller(b *Bench) {
+func poller(b *bench) {
 	nodes := []*store.Store{b.S, b.Open(b.Users, b.Projects, b.Tasks)}
 	var writers, reader sync.WaitGroup
 	stop := make(chan struct{})
@@ -76,7 +76,7 @@ func poller(b *Bench) {
 	b.Same("rows", len(seen), 16*60)
 }
 
-func nodes(b *Bench) {
+func nodes(b *bench) {
 	other := b.Open(b.Users, b.Projects, b.Tasks)
 	b.Commit(b.NewUser("a@x"))
 	row, err := other.Get(b.ctx, b.Users, 1, 1)
@@ -91,7 +91,7 @@ func nodes(b *Bench) {
 	replayed(b, err)
 }
 
-func starts(b *Bench) {
+func starts(b *bench) {
 	b.S.Close()
 	tables := b.with(func(t *store.Table) {
 		t.Columns = append(t.Columns, store.Column{Name: "extra", Kind: store.Int, Index: true})
@@ -111,8 +111,8 @@ func starts(b *Bench) {
 	b.S = b.Open(tables...)
 }
 
-func everythingShared(b *Bench) {
-	other := &Bench{T: b.T, Users: b.Users, Projects: b.Projects, Tasks: b.Tasks, open: b.open, ctx: b.ctx}
+func everythingShared(b *bench) {
+	other := &bench{T: b.T, Users: b.Users, Projects: b.Projects, Tasks: b.Tasks, open: b.open, ctx: b.ctx}
 	other.S = b.Open(b.Users, b.Projects, b.Tasks)
 	var all sync.WaitGroup
 	for i := range 16 {
@@ -123,7 +123,7 @@ func everythingShared(b *Bench) {
 	invariants(b)
 }
 
-func secretsShared(b *Bench) {
+func secretsShared(b *bench) {
 	other := b.Open(b.Users, b.Projects, b.Tasks)
 	var one, two []byte
 	var all sync.WaitGroup

@@ -21,11 +21,11 @@ import (
 // next ones open the same again. It is removed when the test ends.
 type Open func(t *testing.T, opts *store.Options, tables ...*store.Table) (*store.Store, error)
 
-// A Case is one rule of the contract.
-type Case struct {
-	Name string
-	Why  string // what a user of the store would suffer if it did not hold
-	Run  func(*Bench)
+// A rule is one case of the contract.
+type rule struct {
+	name string
+	why  string // what a user of the store would suffer if it did not hold
+	run  func(*bench)
 }
 
 // Run runs every case on databases that open makes.
@@ -37,26 +37,26 @@ func Run(t *testing.T, open Open) {
 // engines that more than one process may open.
 func RunShared(t *testing.T, open Open) { run(t, open, sharedCases()) }
 
-func run(t *testing.T, open Open, lists ...[]Case) {
+func run(t *testing.T, open Open, lists ...[]rule) {
 	for _, list := range lists {
 		for _, c := range list {
-			t.Run(c.Name, func(t *testing.T) {
-				if c.Why == "" {
+			t.Run(c.name, func(t *testing.T) {
+				if c.why == "" {
 					t.Fatal("the case has no reason")
 				}
 				b := newBench(t, open)
-				c.Run(b)
+				c.run(b)
 				if t.Failed() {
-					t.Logf("why this matters: %s", c.Why)
+					t.Logf("why this matters: %s", c.why)
 				}
 			})
 		}
 	}
 }
 
-// A Bench is what a case works with: a store with three tables and a clock
+// A bench is what a case works with: a store with three tables and a clock
 // that the case steers.
-type Bench struct {
+type bench struct {
 	*testing.T
 	S                      *store.Store
 	Users, Projects, Tasks *store.Table
@@ -67,17 +67,17 @@ type Bench struct {
 
 const start = 1_750_000_000_000_000 // a moment in 2025
 
-func newBench(t *testing.T, open Open) *Bench {
-	b := &Bench{T: t, open: open, ctx: context.Background()}
+func newBench(t *testing.T, open Open) *bench {
+	b := &bench{T: t, open: open, ctx: context.Background()}
 	b.clock.Store(start)
-	b.Users, b.Projects, b.Tasks = Tables()
+	b.Users, b.Projects, b.Tasks = fixtures()
 	b.S = b.Open(b.Users, b.Projects, b.Tasks)
 	return b
 }
 
-// Tables returns the tables of the suite: tasks refer to users, with SetNull,
+// fixtures returns the tables of the suite: tasks refer to users, with SetNull,
 // and to projects, with Restrict.
-func Tables() (users, projects, tasks *store.Table) {
+func fixtures() (users, projects, tasks *store.Table) {
 	users = &store.Table{
 		Name:    "users",
 		Columns: []store.Column{{Name: "email", Kind: store.Text, Unique: true}, {Name: "badge", Kind: store.Int, Unique: true}},
@@ -105,12 +105,12 @@ func Tables() (users, projects, tasks *store.Table) {
 }
 
 // Options returns options with the bench's clock.
-func (b *Bench) Options() *store.Options {
+func (b *bench) Options() *store.Options {
 	return &store.Options{Now: func() time.Time { return time.UnixMicro(b.clock.Load()) }}
 }
 
 // Open opens the case's database with tables. It is closed when the case ends.
-func (b *Bench) Open(tables ...*store.Table) *store.Store {
+func (b *bench) Open(tables ...*store.Table) *store.Store {
 	b.Helper()
 	s, err := b.open(b.T, b.Options(), tables...)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *Bench) Open(tables ...*store.Table) *store.Store {
 }
 
 // Reopen closes the store and opens the database again.
-func (b *Bench) Reopen(tables ...*store.Table) {
+func (b *bench) Reopen(tables ...*store.Table) {
 	b.Helper()
 	if err := b.S.Close(); err != nil {
 		b.Fatalf("Close: %v", err)
@@ -133,13 +133,13 @@ func (b *Bench) Reopen(tables ...*store.Table) {
 }
 
 // Commit commits a Tx of account 1 that must succeed.
-func (b *Bench) Commit(writes ...store.Write) []store.Row {
+func (b *bench) Commit(writes ...store.Write) []store.Row {
 	b.Helper()
 	return b.CommitFor(1, writes...)
 }
 
 // CommitFor is Commit for an account.
-func (b *Bench) CommitFor(account int64, writes ...store.Write) []store.Row {
+func (b *bench) CommitFor(account int64, writes ...store.Write) []store.Row {
 	b.Helper()
 	rows, err := b.S.Commit(b.ctx, &store.Tx{Account: account, Writes: writes})
 	if err != nil {
@@ -152,7 +152,7 @@ func (b *Bench) CommitFor(account int64, writes ...store.Write) []store.Row {
 }
 
 // Fail commits a Tx of account 1 that must fail.
-func (b *Bench) Fail(writes ...store.Write) error {
+func (b *bench) Fail(writes ...store.Write) error {
 	b.Helper()
 	rows, err := b.S.Commit(b.ctx, &store.Tx{Account: 1, Writes: writes})
 	if err == nil || rows != nil {
@@ -162,7 +162,7 @@ func (b *Bench) Fail(writes ...store.Write) error {
 }
 
 // NewUser is an insert of a user.
-func (b *Bench) NewUser(email any) store.Write {
+func (b *bench) NewUser(email any) store.Write {
 	doc := `{"email":null}`
 	if email != nil {
 		doc = fmt.Sprintf(`{"email":%q}`, email)
@@ -171,38 +171,38 @@ func (b *Bench) NewUser(email any) store.Write {
 }
 
 // SetEmail is an update of a user.
-func (b *Bench) SetEmail(id int64, email any) store.Write {
+func (b *bench) SetEmail(id int64, email any) store.Write {
 	w := b.NewUser(email)
 	w.Op, w.ID, w.Events = store.Update, id, []string{"user.updated"}
 	return w
 }
 
 // NewProject is an insert of a project.
-func (b *Bench) NewProject() store.Write {
+func (b *bench) NewProject() store.Write {
 	return store.Write{Table: b.Projects, Op: store.Insert, Doc: []byte(`{"name":"p"}`), Events: []string{"project.created"}}
 }
 
 // NewTask is an insert of a task. The assignee and the project are an int64 or
 // nil.
-func (b *Bench) NewTask(status string, assignee, project any) store.Write {
+func (b *bench) NewTask(status string, assignee, project any) store.Write {
 	return store.Write{Table: b.Tasks, Op: store.Insert, Doc: fmt.Appendf(nil, `{"status":%q}`, status),
 		Keys: []any{status, nil, assignee, project}, Events: []string{"task.created"}, Version: "v1"}
 }
 
 // SetTask is an update of a task.
-func (b *Bench) SetTask(id int64, status string, assignee, project any) store.Write {
+func (b *bench) SetTask(id int64, status string, assignee, project any) store.Write {
 	w := b.NewTask(status, assignee, project)
 	w.Op, w.ID, w.Events = store.Update, id, []string{"task.updated"}
 	return w
 }
 
 // Drop is a deletion.
-func (b *Bench) Drop(t *store.Table, id int64, events ...string) store.Write {
+func (b *bench) Drop(t *store.Table, id int64, events ...string) store.Write {
 	return store.Write{Table: t, Op: store.Delete, ID: id, Events: events, Version: "v1"}
 }
 
 // Row reads a row of account 1 that must exist.
-func (b *Bench) Row(t *store.Table, id int64) store.Row {
+func (b *bench) Row(t *store.Table, id int64) store.Row {
 	b.Helper()
 	row, err := b.S.Get(b.ctx, t, 1, id)
 	if err != nil {
@@ -212,7 +212,7 @@ func (b *Bench) Row(t *store.Table, id int64) store.Row {
 }
 
 // Gone checks that account 1 has no such row.
-func (b *Bench) Gone(t *store.Table, id int64) {
+func (b *bench) Gone(t *store.Table, id int64) {
 	b.Helper()
 	if row, err := b.S.Get(b.ctx, t, 1, id); !errors.Is(err, store.ErrNotFound) {
 		b.Errorf("Get %s %d: %v, %v, want ErrNotFound", t.Name, id, row, err)
@@ -220,7 +220,7 @@ func (b *Bench) Gone(t *store.Table, id int64) {
 }
 
 // Rows reads all rows of account 1.
-func (b *Bench) Rows(t *store.Table) []store.Row {
+func (b *bench) Rows(t *store.Table) []store.Row {
 	b.Helper()
 	rows, err := b.S.Page(b.ctx, t, store.Query{Account: 1, Limit: 1 << 20})
 	if err != nil {
@@ -230,7 +230,7 @@ func (b *Bench) Rows(t *store.Table) []store.Row {
 }
 
 // Events reads all events of account 1.
-func (b *Bench) Events() []event.Event {
+func (b *bench) Events() []event.Event {
 	b.Helper()
 	events, err := b.S.Events(b.ctx, store.EventQuery{Account: 1, Limit: 1 << 20})
 	if err != nil {
@@ -240,7 +240,7 @@ func (b *Bench) Events() []event.Event {
 }
 
 // Types returns the types of all events of account 1.
-func (b *Bench) Types() []string {
+func (b *bench) Types() []string {
 	b.Helper()
 	types := []string{}
 	for _, e := range b.Events() {
@@ -250,7 +250,7 @@ func (b *Bench) Types() []string {
 }
 
 // Same checks a value.
-func (b *Bench) Same(what string, got, want any) {
+func (b *bench) Same(what string, got, want any) {
 	b.Helper()
 	if !reflect.DeepEqual(got, want) {
 		b.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
@@ -258,7 +258,7 @@ func (b *Bench) Same(what string, got, want any) {
 }
 
 // Is checks an error.
-func (b *Bench) Is(got, want error) {
+func (b *bench) Is(got, want error) {
 	b.Helper()
 	if !errors.Is(got, want) {
 		b.Errorf("error %v, want %v", got, want)

@@ -35,6 +35,21 @@ CREATE TABLE event (
 );
 CREATE INDEX event_type ON event (account, type, seq);
 
+-- Where in the order of events a minute begins: all with a sequence number up
+-- to seq were committed at or before at.
+CREATE TABLE tick (
+  at bigint PRIMARY KEY,
+  seq bigint NOT NULL
+);
+
+-- Events whose own time lies after the time of their commit.
+CREATE TABLE ahead (
+  account bigint NOT NULL,
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  PRIMARY KEY (account, seq)
+);
+
 -- Answers of idempotent requests.
 CREATE TABLE replay (
   account bigint NOT NULL,

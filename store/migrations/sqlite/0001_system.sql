@@ -35,6 +35,21 @@ CREATE TABLE event (
 ) WITHOUT ROWID;
 CREATE INDEX event_type ON event (account, type, seq);
 
+-- Where in the order of events a minute begins: all with a sequence number up
+-- to seq were committed at or before at.
+CREATE TABLE tick (
+  at INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Events whose own time lies after the time of their commit.
+CREATE TABLE ahead (
+  account INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (account, seq)
+) WITHOUT ROWID;
+
 -- Answers of idempotent requests.
 CREATE TABLE replay (
   account INTEGER NOT NULL,
