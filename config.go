@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -80,8 +79,7 @@ func (e *SettingError) Error() string { return e.text }
 
 func wrong(format string, args ...any) error { return &SettingError{fmt.Sprintf(format, args...)} }
 
-// settle checks a configuration. The error is a SettingError, or
-// that of a data folder which cannot be made.
+// settle checks a configuration. The error is a SettingError.
 func (c Config) settle() (*settings, error) {
 	s := &settings{Config: c}
 	orText(&s.Addr, "127.0.0.1:8080")
@@ -193,7 +191,7 @@ func (s *settings) settleURL() error {
 	return nil
 }
 
-// settleDatabase finds the database and makes the data folder.
+// settleDatabase finds the database.
 func (s *settings) settleDatabase() error {
 	s.dsn = s.Database
 	if strings.HasPrefix(s.dsn, "postgres://") || strings.HasPrefix(s.dsn, "postgresql://") {
@@ -201,9 +199,6 @@ func (s *settings) settleDatabase() error {
 	}
 	if strings.Contains(s.dsn, "://") {
 		return wrong("--database must be postgres://… or the path of an SQLite file")
-	}
-	if err := os.MkdirAll(s.Data, 0o700); err != nil {
-		return fmt.Errorf("making the data folder: %w", err)
 	}
 	if s.dsn == "" {
 		s.dsn = filepath.Join(s.Data, "parley.db")

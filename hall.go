@@ -90,6 +90,9 @@ func (v *visit) leave() {
 	default:
 		v.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
+	if v.rec.status == 0 && !v.aborted {
+		v.rec.WriteHeader(http.StatusOK) // now: its header has values of the visit
+	}
 	if v.release != nil {
 		v.release()
 	}

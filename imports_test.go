@@ -57,7 +57,7 @@ net/http !< store, event;
 
 # A resource composes the conventions over the store.
 negotiate, precond, byterange, paginate, idempotency, version, store,
-github.com/evanphx/json-patch/v5, github.com/go-json-experiment/json
+github.com/go-json-experiment/json
 < resource;
 
 # A room imports public packages only, and no other room.

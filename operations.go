@@ -73,15 +73,16 @@ func operations() []openapi.Operation {
 		op.Also = media
 		return op
 	}
-	plain := func(pattern string, media ...openapi.Media) openapi.Operation { // with an ETag
+	plain := func(pattern string, media ...openapi.Media) openapi.Operation {
 		tag := []openapi.Header{{Name: "ETag"}}
 		return openapi.Operation{Method: http.MethodGet, Pattern: pattern, Tag: service, Answers: []openapi.Answer{
 			{Status: http.StatusOK, Media: media, Headers: tag}, {Status: http.StatusNotModified, Headers: tag},
-		}, Problems: []int{http.StatusPreconditionFailed}}
+		}}
 	}
 	return []openapi.Operation{
 		list("/events", "events", events, eventSchema,
 			openapi.Parameter{Name: "type", About: "Only events of this type."},
+			openapi.Parameter{Name: "sort", About: "The order; oldest first without it.", Schema: openapi.Schema{JSON: `{"type": "string", "enum": ["id", "-id"]}`}},
 			openapi.Parameter{Name: "since", About: "Only events that occurred then or later.", Schema: openapi.Schema{JSON: `{"type": "string", "format": "date-time"}`}}),
 		read("/events/{id}", events, eventSchema),
 		list("/event-types", "event-types", events, typeSchema),
@@ -97,6 +98,7 @@ func operations() []openapi.Operation {
 			openapi.Media{Type: "application/openapi+json", Schema: object}, openapi.Media{Type: "application/openapi+yaml", Schema: text}),
 		plain("/docs", page),
 		plain("/docs/{file}", openapi.Media{Type: "*/*"}),
-		plain("/metrics", openapi.Media{Type: "text/plain", Schema: text}),
+		{Method: http.MethodGet, Pattern: "/metrics", Tag: service,
+			Answers: []openapi.Answer{{Status: http.StatusOK, Media: []openapi.Media{{Type: "text/plain", Schema: text}}}}},
 	}
 }

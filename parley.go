@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -26,7 +27,6 @@ import (
 	"github.com/parley-api/parley/internal/eventlog"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/openapi"
-	"github.com/parley-api/parley/paginate"
 	"github.com/parley-api/parley/ratelimit"
 	"github.com/parley-api/parley/resource"
 	"github.com/parley-api/parley/route"
@@ -70,6 +70,9 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(set.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("making the data folder: %w", err)
+	}
 	a := &App{set: set, log: set.Log, now: set.Now, calendar: set.calendar}
 	a.limiter = ratelimit.New(set.policy, &ratelimit.Options{Now: set.Now})
 	a.requests.seed()
@@ -92,16 +95,12 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 
 // compose opens the rooms and fills the table of routes.
 func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts, keys *resource.Definition) error {
-	secret, err := a.store.Secret(ctx, "cursor-key", 32)
+	sealing, err := newCursorKeys(ctx, a.store, a.now)
 	if err != nil {
-		return fmt.Errorf("reading the cursor key: %w", err)
-	}
-	sealing, err := paginate.NewKeys(paginate.Key{ID: 1, Secret: [32]byte(secret)})
-	if err != nil {
-		return err
+		return fmt.Errorf("reading the cursor keys: %w", err)
 	}
 	a.shared = resource.Options{
-		Store: a.store, Calendar: a.calendar, Keys: sealing, Limits: a.set.limits,
+		Store: a.store, Calendar: a.calendar, Keys: sealing.of, Limits: a.set.limits,
 		RFC: a.set.Profile == "rfc", Now: a.now,
 	}
 	for _, d := range all {
@@ -122,11 +121,16 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 	for _, v := range a.calendar.Versions() {
 		types := []string{resource.TypeJSON}
 		if v.Major >= 0 {
-			types = append(types, fmt.Sprintf("application/vnd.parley.v%d+json", v.Major))
+			types = append(types, vendorType(v))
 		}
 		a.offers = append(a.offers, negotiate.New(types...))
 	}
 	return a.surface(eventlog.New(a.store, a.rooms, openapi.Snapshot, a.shared))
+}
+
+// vendorType is the media type that names a version which has a number.
+func vendorType(v *version.Version) string {
+	return fmt.Sprintf("application/vnd.parley.v%d+json", v.Major)
 }
 
 // scopes lists what a key can carry.

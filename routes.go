@@ -26,8 +26,8 @@ func (a *App) surface(log *eventlog.Room) error {
 			Operation: operation, Summary: summary,
 		}
 	}
-	json := negotiate.New("application/json")
-	people := negotiate.New("application/json", "text/html")
+	json := a.offer()
+	people := a.offer("text/html")
 	s := newSite(a, log)
 	a.add(
 		get("/", "getIndex", "Where to begin", people, s.index),
@@ -37,12 +37,25 @@ func (a *App) surface(log *eventlog.Room) error {
 		get("/problems/{name}", "getProblem", "Get a kind of problem", people, s.problem),
 		get("/versions", "listVersions", "List the versions of the interface", people, s.versions),
 		get("/versions/{name}", "getVersion", "Get a version and how to move on from it", people, s.version),
-		get("/openapi", "getDescription", "Get this description", negotiate.New("application/json", "application/yaml", "application/openapi+json", "application/openapi+yaml"), s.openapi),
+		get("/openapi", "getDescription", "Get this description", a.offer("application/yaml", "application/openapi+json", "application/openapi+yaml"), s.openapi),
 		get("/docs", "getDocs", "Read the documentation", negotiate.New("text/html"), s.docs),
 		&resource.Route{Method: http.MethodGet, Pattern: "/docs/{file}", Public: true, Single: true, Serve: s.docs, Operation: "getDocsFile", Summary: "Get a file of the documentation"},
 		&resource.Route{Method: http.MethodGet, Pattern: "/metrics", Scope: "admin", Offers: negotiate.New("text/plain"), Serve: s.metrics, Operation: "getMetrics", Summary: "Get the metrics"},
 	)
 	return s.describeAll()
+}
+
+// offer is JSON, also under the names that carry a version, and further types. A
+// request that accepts the name of a version is served in that version, so one
+// offer does for all.
+func (a *App) offer(more ...string) *negotiate.Offers {
+	types := []string{resource.TypeJSON}
+	for _, v := range a.calendar.Versions() {
+		if v.Major >= 0 {
+			types = append(types, vendorType(v))
+		}
+	}
+	return negotiate.New(append(types, more...)...)
 }
 
 func (a *App) add(routes ...*resource.Route) {

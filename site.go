@@ -250,9 +250,7 @@ func (s *site) errors(v *version.Version) *openapi.Media {
 }
 
 func (s *site) docs(c *resource.Call) error {
-	r := c.R.Clone(c.Context())
-	r.URL.Path = c.Path
-	s.guide.ServeHTTP(c.W, r)
+	s.guide.ServeHTTP(c.W, c.R)
 	return nil
 }
 

@@ -106,7 +106,7 @@ func open(t testing.TB, defs ...*resource.Definition) (rooms []*resource.Room, r
 	}
 	m := &memory{rows: make(map[string][]store.Row)}
 	for _, d := range defs {
-		rm := d.Open(resource.Options{Store: m, Calendar: version.BuiltIn(), Keys: keys})
+		rm := d.Open(resource.Options{Store: m, Calendar: version.BuiltIn(), Keys: func(string) *paginate.Keys { return keys }})
 		rooms, routes = append(rooms, rm), append(routes, rm.Routes()...)
 	}
 	return rooms, routes

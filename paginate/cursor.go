@@ -172,6 +172,17 @@ func (k *Keys) Open(cursor string, scope Scope, style Style, now time.Time) (Pos
 	return at, nil
 }
 
+// Knows reports whether a cursor names one of these keys as the one it was
+// sealed with. Where it does not, another node may have a newer key.
+func (k *Keys) Knows(cursor string) bool {
+	if len(cursor) < 2 {
+		return false
+	}
+	var id [1]byte
+	n, _ := base64.RawURLEncoding.Decode(id[:], []byte(cursor[:2]))
+	return n == 1 && k.ring[id[0]] != nil
+}
+
 var errCursor = errors.New("not a cursor of these keys")
 
 // open accepts exactly one spelling of each cursor: base64 decodes strictly,

@@ -55,7 +55,7 @@ func TestFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := &resource.Options{Keys: keys, Now: func() time.Time { return time.UnixMicro(1_793_534_400_000_000) }}
+	options := &resource.Options{Keys: func(string) *paginate.Keys { return keys }, Now: func() time.Time { return time.UnixMicro(1_793_534_400_000_000) }}
 	v := version.BuiltIn().Find("1")
 	get := func(query string, items ...int) (page, string) {
 		t.Helper()

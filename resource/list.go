@@ -43,9 +43,11 @@ func NoParameters(c *Call) error {
 	return err
 }
 
-// Ranges returns the Range header, which has a meaning for GET only.
+// Ranges returns the Range header, which has a meaning for GET only. With
+// If-Range it has none either: that needs a strong validator, and the ETag of a
+// list is weak (RFC 9110, section 13.1.5).
 func Ranges(c *Call) []string {
-	if c.R.Method != http.MethodGet {
+	if c.R.Method != http.MethodGet || c.R.Header["If-Range"] != nil {
 		return nil
 	}
 	return c.R.Header["Range"]
@@ -63,7 +65,7 @@ func (rm *Room) list(c *Call) error {
 		return err
 	}
 	return Serve(c, Listing[store.Row]{
-		Pages: pages, Plan: plan, Scope: scope, Keys: rm.Keys, Now: rm.Now(),
+		Pages: pages, Plan: plan, Scope: scope, Keys: rm.Keys(plan.Cursor), Now: rm.Now(),
 		Place: func(row *store.Row) Place {
 			if q.Order == store.ByUpdated {
 				return Place{ID: row.ID, Key: row.Updated, Rev: row.Rev}
@@ -296,18 +298,16 @@ func (l *Listing[R]) ranged(c *Call, page paginate.Page) error {
 func (l *Listing[R]) send(c *Call, status int, page paginate.Page, rows []R, links paginate.Links) error {
 	etag := l.etag(c, page, rows)
 	h := c.W.Header()
-	if status == http.StatusOK {
-		result, err := precond.Check(c.R, etag, time.Time{})
-		if err != nil {
-			return err
-		}
-		if result == precond.NotModified {
-			h["Accept-Ranges"] = []string{l.Pages.Collection}
-			c.notModified(etag)
-			return nil
-		}
+	result, err := precond.Check(c.R, etag, time.Time{})
+	if err != nil {
+		delete(h, "Content-Range")
+		return err
 	}
 	h["Accept-Ranges"] = []string{l.Pages.Collection}
+	if result == precond.NotModified {
+		c.notModified(etag)
+		return nil
+	}
 	if header := links.Header(); header != "" {
 		h.Add("Link", header)
 	}
@@ -375,7 +375,7 @@ func Fixed[R any](c *Call, o *Options, collection string, items []R, item func(d
 		row *R
 	}
 	return Serve(c, Listing[entry]{
-		Pages: pages, Plan: plan, Keys: o.Keys, Now: o.Now(), Scope: paginate.Scope{Collection: collection},
+		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection},
 		Fetch: func(w Window) ([]entry, error) {
 			from, to := w.Offset, min(w.Offset+w.Limit, len(items))
 			if w.After && w.Back {

@@ -18,10 +18,12 @@ import (
 type Options struct {
 	Store    Store
 	Calendar *version.Calendar
-	Keys     *paginate.Keys   // seal the cursors
 	Limits   paginate.Limits  // zero: 20 and 100
 	RFC      bool             // ranges of lists as RFC 9110 has them, not the contract
 	Now      func() time.Time // nil: time.Now
+
+	// Keys returns the keys that seal cursors and open this one; "" is none.
+	Keys func(cursor string) *paginate.Keys
 }
 
 // A Room is a definition that serves requests. It is safe for concurrent use.

@@ -37,7 +37,7 @@ func newHouse(t testing.TB, definitions ...*resource.Definition) *house {
 		t.Fatal(err)
 	}
 	for _, d := range definitions {
-		room := d.Open(resource.Options{Store: h.memory, Calendar: h.calendar, Keys: keys, Now: func() time.Time { return time.UnixMicro(h.clock) }})
+		room := d.Open(resource.Options{Store: h.memory, Calendar: h.calendar, Keys: func(string) *paginate.Keys { return keys }, Now: func() time.Time { return time.UnixMicro(h.clock) }})
 		for _, r := range room.Routes() {
 			h.routes.Add(r.Method, r.Pattern, r)
 		}

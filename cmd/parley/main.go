@@ -1,6 +1,7 @@
 // Parley is an HTTP + JSON API with first-rate manners, as a program.
 //
 //	parley serve     run the service
+//	parley keys      rotate the keys that seal cursors
 //	parley version   print the version
 //
 // A setting is a flag, a variable of the environment or a line of a YAML file;
@@ -21,6 +22,7 @@ import (
 // commands is the grammar of the command line.
 type commands struct {
 	Serve   serve   `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Keys    keys    `cmd:"" help:"Rotate the keys of the service."`
 	Version version `cmd:"" help:"Print the version of this program."`
 }
 

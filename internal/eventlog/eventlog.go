@@ -86,7 +86,7 @@ func (rm *Room) list(c *resource.Call) error {
 	q.Desc = scope.Sort == "-id"
 	ctx := c.Context()
 	return resource.Serve(c, resource.Listing[event.Event]{
-		Pages: &rm.pages, Plan: plan, Scope: scope, Keys: rm.options.Keys, Now: rm.options.Now(),
+		Pages: &rm.pages, Plan: plan, Scope: scope, Keys: rm.options.Keys(plan.Cursor), Now: rm.options.Now(),
 		Fetch: func(w resource.Window) ([]event.Event, error) {
 			q.Mark, q.Back, q.Offset, q.Limit = w.Mark, w.Back, w.Offset, w.Limit
 			if w.After {
