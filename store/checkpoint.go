@@ -24,6 +24,8 @@ type checkpointer struct {
 const (
 	movePages = 4 << 20 / pageSize  // a move begins when the log grew by this
 	longPages = 32 << 20 / pageSize // a log that is to start anew
+	fewPages  = 1 << 20 / pageSize  // that the writer may be made to wait for
+	passes    = 8                   // after which it waits for whatever is left
 )
 
 func newCheckpointer(path string, e *sqliteEngine, log *slog.Logger) (*checkpointer, error) {
@@ -54,15 +56,27 @@ func (k *checkpointer) close() error {
 
 func (k *checkpointer) run() {
 	for range k.wake {
-		k.growth.Store(0)
-		log, _, err := k.c.checkpoint(sqlite3.SQLITE_CHECKPOINT_PASSIVE)
-		if err == nil && log >= longPages {
-			err = k.restart()
-		}
-		if err != nil && sqliteCode(err) != sqlite3.SQLITE_BUSY {
+		if err := k.move(); err != nil && sqliteCode(err) != sqlite3.SQLITE_BUSY {
 			k.log.Error("checkpoint", "error", err)
 		}
 	}
+}
+
+// move brings pages into the file. Where the log is long it goes on until the
+// writer is no more than a few pages ahead, so that it has to wait for those
+// few only.
+func (k *checkpointer) move() error {
+	for pass := range passes {
+		k.growth.Store(0)
+		log, moved, err := k.c.checkpoint(sqlite3.SQLITE_CHECKPOINT_PASSIVE)
+		if err != nil || log < longPages {
+			return err
+		}
+		if left := log - moved + k.growth.Load(); left <= fewPages || pass == passes-1 {
+			return k.restart()
+		}
+	}
+	return nil
 }
 
 // restart moves what is left while the writer waits. A reader that stays in

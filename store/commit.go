@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -114,10 +115,12 @@ func (s *Store) write() {
 	}
 }
 
-// take claims the first job and whatever waits behind it, without waiting.
+// take claims the first job and whatever waits behind it. It does not wait for
+// more, but lets others run who are about to hand something in: on a busy
+// machine that makes groups larger, on an idle one it costs nothing.
 func (s *Store) take(jobs []*job, first *job) []*job {
 	size := 0
-	for j := first; ; {
+	for j, yields := first, 0; ; {
 		if j.state.CompareAndSwap(queued, taken) {
 			jobs = append(jobs, j)
 			size += j.size
@@ -125,17 +128,32 @@ func (s *Store) take(jobs []*job, first *job) []*job {
 		if len(jobs) >= s.options.Group || size >= groupBytes {
 			return jobs
 		}
-		select {
-		case next, open := <-s.queue:
-			if !open {
-				return jobs
-			}
-			j = next
-		default:
+		next, open := s.next(&yields)
+		if !open {
 			return jobs
 		}
+		j = next
 	}
 }
+
+// next returns the next job in the queue, or false where there is none, also
+// after others had their turn.
+func (s *Store) next(yields *int) (*job, bool) {
+	for {
+		select {
+		case j, open := <-s.queue:
+			return j, open
+		default:
+		}
+		if *yields++; *yields > maxYields {
+			return nil, false
+		}
+		runtime.Gosched()
+	}
+}
+
+// maxYields is how often a group lets others run before it is closed.
+const maxYields = 2
 
 // settle commits a group and gives each job its outcome.
 func (s *Store) settle(g *group, jobs []*job) {

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		return nil, oneLine(err)
 	}
 	if !strings.Contains(dsn, "pool_max_conns=") {
-		config.MaxConns = int32(o.Readers)
+		config.MaxConns = int32(4 * o.Readers)
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
@@ -85,7 +85,9 @@ func (e *postgresEngine) close() error {
 
 func (e *postgresEngine) get(ctx context.Context, sql string, account int64, key any) (Row, error) {
 	row := Row{Account: account}
-	err := e.query(ctx, sql, []any{account, key}, func(c cursor) {
+	// One row by its key is quick; to be able to give it up halfway would cost
+	// more than it does.
+	err := e.query(context.WithoutCancel(ctx), sql, []any{account, key}, func(c cursor) {
 		row.ID, row.Rev, row.Seq, row.Created, row.Updated, row.Doc = c.int(0), c.int(1), c.int(2), c.int(3), c.int(4), c.bytes(5)
 	})
 	if err == nil && row.ID == 0 {
