@@ -84,6 +84,9 @@ func (e *postgresEngine) close() error {
 }
 
 func (e *postgresEngine) get(ctx context.Context, sql string, account int64, key any) (Row, error) {
+	if err := ctx.Err(); err != nil {
+		return Row{}, err
+	}
 	row := Row{Account: account}
 	// One row by its key is quick; to be able to give it up halfway would cost
 	// more than it does.
