@@ -15,7 +15,7 @@ import (
 // Options of Open. The zero value, or nil, means the defaults.
 type Options struct {
 	Now     func() time.Time // the wall clock; nil means time.Now
-	Readers int              // connections that read, four times as many on PostgreSQL; 0 means four per CPU, at least eight. pool_max_conns in a dsn wins
+	Readers int              // connections that read, twice as many on PostgreSQL; 0 means four per CPU, at least eight. pool_max_conns in a dsn wins
 	Group   int              // the most Txs that share a transaction; 0 means 512
 	Log     *slog.Logger     // nil means that nothing is logged
 }

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		return nil, oneLine(err)
 	}
 	if !strings.Contains(dsn, "pool_max_conns=") {
-		config.MaxConns = int32(4 * o.Readers)
+		config.MaxConns = int32(2 * o.Readers)
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
