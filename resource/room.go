@@ -61,7 +61,7 @@ func (d *Definition) Open(o Options) *Room {
 
 // Routes returns the methods of the resource.
 func (rm *Room) Routes() []*Route {
-	item, one := "/"+rm.plural+"/{id}", strings.ReplaceAll(rm.singular, "-", " ")
+	item, one := "/"+rm.plural+"/{id}", article(strings.ReplaceAll(rm.singular, "-", " "))
 	read, write := rm.plural+":read", rm.plural+":write"
 	if rm.system {
 		read, write = "admin", "admin"
@@ -69,11 +69,11 @@ func (rm *Room) Routes() []*Route {
 	patch := []string{TypeMerge, TypeJSON, TypePatch}
 	routes := []*Route{
 		{Method: http.MethodGet, Pattern: "/" + rm.plural, Scope: read, Serve: rm.list, Kind: List, Operation: "list" + Title(rm.plural), Summary: "List " + strings.ReplaceAll(rm.plural, "-", " ")},
-		{Method: http.MethodPost, Pattern: "/" + rm.plural, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create a " + one},
-		{Method: http.MethodGet, Pattern: item, Scope: read, Serve: rm.read, Kind: Read, Operation: "get" + Title(rm.singular), Summary: "Get a " + one},
-		{Method: http.MethodPut, Pattern: item, Scope: write, Serve: rm.replace, Kind: Replace, Accepts: []string{TypeJSON}, Operation: "replace" + Title(rm.singular), Summary: "Replace a " + one},
-		{Method: http.MethodPatch, Pattern: item, Scope: write, Serve: rm.patch, Kind: Patch, Accepts: patch, Operation: "update" + Title(rm.singular), Summary: "Change members of a " + one},
-		{Method: http.MethodDelete, Pattern: item, Scope: write, Serve: rm.remove, Kind: Remove, Operation: "delete" + Title(rm.singular), Summary: "Delete a " + one},
+		{Method: http.MethodPost, Pattern: "/" + rm.plural, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create " + one},
+		{Method: http.MethodGet, Pattern: item, Scope: read, Serve: rm.read, Kind: Read, Operation: "get" + Title(rm.singular), Summary: "Get " + one},
+		{Method: http.MethodPut, Pattern: item, Scope: write, Serve: rm.replace, Kind: Replace, Accepts: []string{TypeJSON}, Operation: "replace" + Title(rm.singular), Summary: "Replace " + one},
+		{Method: http.MethodPatch, Pattern: item, Scope: write, Serve: rm.patch, Kind: Patch, Accepts: patch, Operation: "update" + Title(rm.singular), Summary: "Change members of " + one},
+		{Method: http.MethodDelete, Pattern: item, Scope: write, Serve: rm.remove, Kind: Remove, Operation: "delete" + Title(rm.singular), Summary: "Delete " + one},
 	}
 	for _, a := range rm.actions {
 		routes = append(routes, &Route{
@@ -85,6 +85,14 @@ func (rm *Room) Routes() []*Route {
 		r.Room = rm
 	}
 	return routes
+}
+
+// article puts a or an before a noun.
+func article(noun string) string {
+	if strings.ContainsRune("aeio", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // Title joins hyphenated words in camel case: api-key gives ApiKey.
