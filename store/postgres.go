@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +23,9 @@ type postgresEngine struct {
 	pool    *pgxpool.Pool // reads, and what is done alone
 	writers *pgxpool.Pool // of groups
 	texts   []*postgresText
+
+	lookups chan *lookup
+	looking sync.WaitGroup
 }
 
 const (
@@ -69,6 +74,10 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		e.pool.Close()
 		return nil, oneLine(err)
 	}
+	e.lookups = make(chan *lookup, 4*lookups)
+	for range max(2, runtime.NumCPU()/2) {
+		e.looking.Go(e.look)
+	}
 	return e, nil
 }
 
@@ -78,28 +87,11 @@ func oneLine(err error) error {
 }
 
 func (e *postgresEngine) close() error {
+	close(e.lookups)
+	e.looking.Wait()
 	e.writers.Close()
 	e.pool.Close()
 	return nil
-}
-
-func (e *postgresEngine) get(ctx context.Context, sql string, account int64, key any) (Row, error) {
-	if err := ctx.Err(); err != nil {
-		return Row{}, err
-	}
-	row := Row{Account: account}
-	// One row by its key is quick; to be able to give it up halfway would cost
-	// more than it does.
-	err := e.query(context.WithoutCancel(ctx), sql, []any{account, key}, func(c cursor) {
-		row.ID, row.Rev, row.Seq, row.Created, row.Updated, row.Doc = c.int(0), c.int(1), c.int(2), c.int(3), c.int(4), c.bytes(5)
-	})
-	if err == nil && row.ID == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return Row{}, err
-	}
-	return row, nil
 }
 
 // query tries again where a connection that had been idle turns out to be
