@@ -26,6 +26,10 @@ type Event struct {
 	Updated  int64
 	Version  string // the API version in whose shape Doc is written
 	Doc      []byte
+
+	// To is the only endpoint that is told of it; 0 means all that want it. It
+	// is not stored: an event about an endpoint has its id as Subject.
+	To int64
 }
 
 const prefix = "evt_"

@@ -14,6 +14,9 @@ func (g *group) decide() error {
 		return errors.New("store: the clock has no row; restore a backup")
 	}
 	for _, j := range g.jobs {
+		if j.run != nil {
+			continue
+		}
 		before, events, ahead, keep := g.clock, len(g.events), len(g.ahead), len(g.keep)
 		g.undo = g.undo[:0]
 		j.rows, j.err = g.tx(j)
@@ -29,11 +32,14 @@ func (g *group) decide() error {
 		}
 		g.clock, g.events, g.ahead, g.keep = before, g.events[:events], g.ahead[:ahead], g.keep[:keep]
 	}
-	return nil
+	return g.fan()
 }
 
 func (g *group) tx(j *job) ([]Row, error) {
 	tx := j.tx
+	if tx.outbox {
+		return nil, g.unbox()
+	}
 	if tx.Replay != nil {
 		kept, err := g.replay(replayKey{tx.Account, tx.Replay.Key})
 		if err != nil {
@@ -52,19 +58,25 @@ func (g *group) tx(j *job) ([]Row, error) {
 		rows[i] = row
 	}
 	for _, e := range tx.Events {
-		e.Account, e.Seq = tx.Account, g.seq()
-		switch at := g.tick(); {
-		case e.At == 0:
-			e.At = at
-		case e.At > at:
-			g.ahead = append(g.ahead, len(g.events))
-		}
-		g.events = append(g.events, e)
+		e.Account = tx.Account
+		g.publish(e)
 	}
 	if tx.Replay != nil {
 		return rows, g.remember(tx, rows)
 	}
 	return rows, nil
+}
+
+// publish stores an event about no row.
+func (g *group) publish(e event.Event) {
+	e.Seq = g.seq()
+	switch at := g.tick(); {
+	case e.At == 0:
+		e.At = at
+	case e.At > at:
+		g.ahead = append(g.ahead, len(g.events))
+	}
+	g.events = append(g.events, e)
 }
 
 // remember keeps the record of a Tx. It is the last thing that can fail.

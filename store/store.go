@@ -121,6 +121,8 @@ type Tx struct {
 	Writes  []Write
 	Events  []event.Event // events about no row; Seq and Account are filled in, At too where it is 0
 	Replay  *Replay       // nil: the request is not idempotent
+
+	outbox bool // instead of all that: take in what is in the outbox
 }
 
 // A Replay is the record of an idempotent request, kept with what it wrote.
