@@ -84,6 +84,12 @@ type Store interface {
 	Commit(ctx context.Context, tx *store.Tx) ([]store.Row, error)
 }
 
+// A finder is a Store that finds rows by a unique column: what a resource with
+// a Key needs besides.
+type finder interface {
+	Find(ctx context.Context, t *store.Table, account int64, column string, value any) (store.Row, error)
+}
+
 // The media types of request bodies.
 const (
 	TypeJSON  = "application/json"

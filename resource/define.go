@@ -64,6 +64,17 @@ type Rules[T any] struct {
 	// Keep is called before a row is deleted; an error stops the deletion.
 	Keep func(row *T, id int64) error
 
+	// Prefix makes ids texts: the prefix and 13 characters. "" leaves them
+	// numbers.
+	Prefix string
+	// Key is a member that stands in paths instead of the id: a string, unique
+	// and immutable.
+	Key string
+	// Owner is a hidden member, a whole number, that holds the account of a
+	// row. With it rows are kept for the whole service, so that what is unique
+	// is so in all accounts, and still each account sees only its own.
+	Owner string
+
 	System bool // rows belong to the service, not to an account: needs scope admin
 	Silent bool // emits no events
 }
@@ -116,6 +127,9 @@ type Definition struct {
 
 	system, silent, splice bool
 
+	prefix     string
+	key, owner *field
+
 	check  func(next, was any) []problem.FieldError
 	reveal func(next any, account int64) (string, error)
 	shown  string
@@ -167,6 +181,8 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 			d.panicf("the member %q is added by the service", name)
 		}
 	}
+	d.prefix = rules.Prefix
+	d.defineKey(rules.Key, rules.Owner)
 	d.defineStates(rules.Actions)
 	d.defineLinks(rules.Links)
 	d.defineTable(rules.Filters)
@@ -190,6 +206,19 @@ func isName(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+func (d *Definition) defineKey(key, owner string) {
+	if key != "" {
+		if d.key = d.plan.byName[key]; d.key == nil || d.key.kind != kindString || d.key.nullable || !d.key.unique || !d.key.immutable {
+			d.panicf("the key %q is not a member that is a string, unique and immutable", key)
+		}
+	}
+	if owner != "" {
+		if d.owner = d.plan.byName[owner]; d.owner == nil || d.owner.kind != kindInt || d.owner.nullable || !d.owner.hidden || d.system {
+			d.panicf("the owner %q is not a member that is a whole number and hidden", owner)
+		}
+	}
 }
 
 func (d *Definition) defineStates(actions Actions) {
@@ -274,7 +303,7 @@ func (d *Definition) defineTable(filters []string) {
 	for _, f := range d.plan.fields {
 		d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
 		filter := slices.Contains(d.filters, f)
-		if !filter && !f.unique && f.ref == "" {
+		if !filter && !f.unique && f.ref == "" && f != d.owner {
 			continue
 		}
 		k, ok := f.column()
@@ -283,7 +312,7 @@ func (d *Definition) defineTable(filters []string) {
 		}
 		d.columns = append(d.columns, f)
 		d.table.Columns = append(d.table.Columns, store.Column{
-			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "", Ref: f.ref, OnDelete: f.onDelete,
+			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "" || f == d.owner, Ref: f.ref, OnDelete: f.onDelete,
 		})
 	}
 	d.table.Clear = d.clear
@@ -325,6 +354,21 @@ func (d *Definition) Table() *store.Table { return d.table }
 
 // System reports whether the rows belong to the service itself.
 func (d *Definition) System() bool { return d.system }
+
+// Service reports whether the rows are kept for the whole service, whoever
+// they belong to.
+func (d *Definition) Service() bool { return d.system || d.owner != nil }
+
+// Prefix returns what ids begin with, or "" where they are numbers.
+func (d *Definition) Prefix() string { return d.prefix }
+
+// Key returns the member that stands in paths instead of the id, or "".
+func (d *Definition) Key() string {
+	if d.key == nil {
+		return ""
+	}
+	return d.key.name
+}
 
 // EventTypes returns the types of all events the resource emits, in order.
 func (d *Definition) EventTypes() []string {

@@ -89,7 +89,13 @@ func (rm *Room) list(c *Call) error {
 // and the scope that cursors are bound to.
 func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope, error) {
 	q := store.Query{Account: rm.account(c)}
-	scope := paginate.Scope{Collection: rm.plural, Account: q.Account}
+	scope := paginate.Scope{Collection: rm.plural, Account: c.Account}
+	if rm.system {
+		scope.Account = 0
+	}
+	if rm.owner != nil {
+		q.Where = []store.Condition{{Column: rm.owner.name, Values: []any{c.Account}}}
+	}
 	if c.R.URL.RawQuery == "" {
 		return q, scope, nil
 	}
@@ -109,8 +115,8 @@ func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope,
 			return q, scope, Parameter("sort", "With updated_since a list is in order of change and cannot be sorted.")
 		}
 	}
-	var err error
-	q.Where, err = rm.conditions(c, plan, &scope)
+	where, err := rm.conditions(c, plan, &scope)
+	q.Where = append(q.Where, where...)
 	return q, scope, err
 }
 

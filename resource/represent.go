@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/store"
 	"github.com/parley-api/parley/version"
 )
@@ -29,9 +30,7 @@ func (rm *Room) appendRow(dst []byte, c *Call, row *store.Row) ([]byte, error) {
 
 // appendRowWith is appendRow with one more member, whose value is a string.
 func (rm *Room) appendRowWith(dst []byte, c *Call, row *store.Row, member, value string) ([]byte, error) {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, row.ID, 10)
-	dst = append(dst, ',')
+	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')
 	dst, doc, err := rm.appendMembers(dst, c.Version, row)
 	if err != nil {
 		return dst, err
@@ -84,9 +83,8 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([
 // Snapshot writes the row of an event as its data: the members of a version
 // without links, which depend on who asks.
 func (rm *Room) Snapshot(dst []byte, v *version.Version, row *store.Row) ([]byte, error) {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, row.ID, 10)
-	dst, _, err := rm.appendMembers(append(dst, ','), v, row)
+	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')
+	dst, _, err := rm.appendMembers(dst, v, row)
 	if err != nil {
 		return dst, err
 	}
@@ -101,7 +99,7 @@ func (rm *Room) Snapshot(dst []byte, v *version.Version, row *store.Row) ([]byte
 // actions that the state allows.
 func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []byte {
 	dst = append(dst, `{"self":{"href":"`...)
-	dst = rm.appendPath(dst, mount, id)
+	dst = rm.appendPath(dst, mount, id, doc)
 	dst = append(dst, `"},"collection":{"href":"`...)
 	dst = append(append(append(append(dst, mount...), '/'), rm.plural...), `"}`...)
 	for i := range rm.links {
@@ -124,13 +122,28 @@ func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []by
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), a.name...), `":{"href":"`...)
-		dst = rm.appendPath(dst, mount, id)
+		dst = rm.appendPath(dst, mount, id, doc)
 		dst = append(append(append(dst, '/'), a.name...), `","method":"POST"}`...)
 	}
 	return append(dst, '}')
 }
 
-func (rm *Room) appendPath(dst []byte, mount string, id int64) []byte {
-	dst = append(append(append(dst, mount...), '/'), rm.plural...)
-	return strconv.AppendInt(append(dst, '/'), id, 10)
+// appendPath writes the path of a row with this document.
+func (rm *Room) appendPath(dst []byte, mount string, id int64, doc []byte) []byte {
+	dst = append(append(append(append(dst, mount...), '/'), rm.plural...), '/')
+	switch {
+	case rm.key != nil:
+		return append(dst, bytes.Trim(member(doc, rm.key.quoted), `"`)...)
+	case rm.prefix != "":
+		return append(dst, event.Name(rm.prefix, id)...)
+	}
+	return strconv.AppendInt(dst, id, 10)
+}
+
+// appendID writes an id as a JSON value.
+func (rm *Room) appendID(dst []byte, id int64) []byte {
+	if rm.prefix == "" {
+		return strconv.AppendInt(dst, id, 10)
+	}
+	return append(append(append(dst, '"'), event.Name(rm.prefix, id)...), '"')
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/paginate"
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/store"
@@ -33,6 +35,7 @@ type Room struct {
 	chain  *version.Chain
 	plans  []*plan         // by the version's index in the calendar
 	writes string          // the version documents are written in
+	finder finder          // of a definition with a key
 	pages  []paginate.List // by the same index
 }
 
@@ -43,6 +46,12 @@ func (d *Definition) Open(o Options) *Room {
 		o.Now = time.Now
 	}
 	rm := &Room{Definition: d, Options: o}
+	if d.key != nil {
+		var ok bool
+		if rm.finder, ok = o.Store.(finder); !ok {
+			d.panicf("a definition with a key needs a store that can Find")
+		}
+	}
 	var err error
 	if rm.chain, err = version.NewChain(o.Calendar, d.plan.typ, d.steps...); err != nil {
 		d.panicf("%v", err)
@@ -61,7 +70,7 @@ func (d *Definition) Open(o Options) *Room {
 
 // Routes returns the methods of the resource.
 func (rm *Room) Routes() []*Route {
-	item, one := "/"+rm.plural+"/{id}", article(strings.ReplaceAll(rm.singular, "-", " "))
+	item, one := "/"+rm.plural+"/{"+cmp.Or(rm.Key(), "id")+"}", article(strings.ReplaceAll(rm.singular, "-", " "))
 	read, write := rm.plural+":read", rm.plural+":write"
 	if rm.system {
 		read, write = "admin", "admin"
@@ -106,15 +115,23 @@ func Title(name string) string {
 
 // account is the one whose rows a call is about.
 func (rm *Room) account(c *Call) int64 {
-	if rm.system {
+	if rm.Service() {
 		return 0
 	}
 	return c.Account
 }
 
-// parseID reads an id as it is written in a path: digits, no sign, no zeros
-// before them. Anything else is the id of nothing.
-func parseID(s string) (int64, error) {
+// parseID reads an id as it is written in a path: the prefix and its
+// characters, or digits, no sign, no zeros before them. Anything else is the id
+// of nothing.
+func (rm *Room) parseID(s string) (int64, error) {
+	if rm.prefix != "" {
+		id, ok := event.ParseName(rm.prefix, s)
+		if !ok {
+			return 0, store.ErrNotFound
+		}
+		return id, nil
+	}
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || s[0] < '1' || s[0] > '9' {
 		return 0, store.ErrNotFound
@@ -124,15 +141,39 @@ func parseID(s string) (int64, error) {
 
 // load reads the row that a call's path names.
 func (rm *Room) load(c *Call) (store.Row, error) {
-	id, err := parseID(c.Args[0])
-	if err != nil {
-		return store.Row{}, rm.problem(err)
-	}
-	row, err := rm.Store.Get(c.Context(), rm.table, rm.account(c), id)
+	row, err := rm.Load(c, c.Args[0])
 	if err != nil {
 		return row, rm.problem(err)
 	}
 	return row, nil
+}
+
+// Load reads the row that a path names, as the account of a call may see it. It
+// is for routes beside those of the room; a row that is not there is
+// store.ErrNotFound.
+func (rm *Room) Load(c *Call, name string) (store.Row, error) {
+	if rm.key != nil {
+		row, err := rm.finder.Find(c.Context(), rm.table, rm.account(c), rm.key.name, name)
+		return row, rm.owned(c, &row, err)
+	}
+	id, err := rm.parseID(name)
+	if err != nil {
+		return store.Row{}, err
+	}
+	row, err := rm.Store.Get(c.Context(), rm.table, rm.account(c), id)
+	return row, rm.owned(c, &row, err)
+}
+
+// owned hides the rows of other accounts in a room whose rows are kept for the
+// whole service.
+func (rm *Room) owned(c *Call, row *store.Row, err error) error {
+	if err != nil || rm.owner == nil {
+		return err
+	}
+	if string(member(row.Doc, rm.owner.quoted)) != strconv.FormatInt(c.Account, 10) {
+		return store.ErrNotFound
+	}
+	return nil
 }
 
 // problem gives the store's errors that a client caused their answer. Others

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/parley-api/parley/idempotency"
@@ -56,6 +55,9 @@ func (rm *Room) create(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if rm.owner != nil {
+		next.Elem().Field(rm.owner.index).SetInt(c.Account)
+	}
 	var secret string
 	if rm.reveal != nil {
 		if secret, err = rm.reveal(next.Interface(), c.Account); err != nil {
@@ -72,7 +74,7 @@ func (rm *Room) create(c *Call) error {
 		return rm.failed(c, err)
 	}
 	row := &rows[0]
-	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c.Mount, row.ID))}
+	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c.Mount, row.ID, row.Doc))}
 	if rm.reveal == nil {
 		return rm.show(c, http.StatusCreated, row)
 	}
@@ -155,7 +157,7 @@ func (rm *Room) replay(c *Call, status int) *store.Replay {
 			a.Header[1].Value = cacheNever[0]
 		}
 		if status == http.StatusCreated {
-			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, again.Mount, row.ID))})
+			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, again.Mount, row.ID, row.Doc))})
 		}
 		return a.AppendAnswer(nil)
 	}}
@@ -318,7 +320,7 @@ func (rm *Room) patch(c *Call) error {
 // that they can be tested, and reads the result as a replacement.
 func (rm *Room) edit(c *Call, ops []operation, was reflect.Value, row *store.Row) (reflect.Value, error) {
 	seen := rm.lower(c, was)
-	doc := append([]byte(`{"id":`), strconv.FormatInt(row.ID, 10)...)
+	doc := rm.appendID([]byte(`{"id":`), row.ID)
 	doc = appendTime(append(doc, `,"created_at":`...), row.Created)
 	doc = appendTime(append(doc, `,"updated_at":`...), row.Updated)
 	p := rm.plans[c.Version.Index()]
@@ -365,29 +367,32 @@ func (rm *Room) remove(c *Call) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
-	id, err := parseID(c.Args[0])
-	if err != nil {
-		return rm.problem(err)
-	}
-	w := store.Write{Table: rm.table, Op: store.Delete, ID: id, Version: rm.writes, Events: rm.events("deleted")}
-	if conditional(c.R) || rm.keep != nil {
+	w := store.Write{Table: rm.table, Op: store.Delete, Version: rm.writes, Events: rm.events("deleted")}
+	if conditional(c.R) || rm.keep != nil || rm.owner != nil || rm.key != nil {
 		row, err := rm.load(c)
 		if err != nil {
 			return err
 		}
+		w.ID = row.ID
 		if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
 			return err
 		}
 		if rm.keep != nil {
 			v, err := rm.value(row.Doc)
 			if err == nil {
-				err = rm.keep(v.Interface(), id)
+				err = rm.keep(v.Interface(), row.ID)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		w.IfRev = row.Rev
+	} else {
+		id, err := rm.parseID(c.Args[0])
+		if err != nil {
+			return rm.problem(err)
+		}
+		w.ID = id
 	}
 	if _, err := rm.Store.Commit(c.Context(), &store.Tx{Account: rm.account(c), Writes: []store.Write{w}}); err != nil {
 		return rm.problem(err)
