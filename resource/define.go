@@ -31,10 +31,12 @@
 package resource
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/store"
@@ -74,6 +76,19 @@ type Rules[T any] struct {
 	// row. With it rows are kept for the whole service, so that what is unique
 	// is so in all accounts, and still each account sees only its own.
 	Owner string
+
+	Parent Parent // zero: the collection stands by itself
+
+	// Along is called once on create, after Check and in place of Reveal, with
+	// the parent's row. It may set any member of next, and returns the value of
+	// Shown and what is to be written together with the new row.
+	Along func(next *T, parent *store.Row) (value string, also []store.Write, err error)
+
+	// Live is called before one resource is shown to a GET, and may set
+	// readonly members that are not stored. They are no part of the entity tag.
+	Live func(ctx context.Context, shown *T, row *store.Row)
+
+	Methods []Kind // nil means all
 
 	System bool // rows belong to the service, not to an account: needs scope admin
 	Silent bool // emits no events
@@ -129,11 +144,16 @@ type Definition struct {
 
 	prefix     string
 	key, owner *field
+	parent     *field
+	above      *Definition // whose id parent holds
+	methods    []Kind
 
 	check  func(next, was any) []problem.FieldError
 	reveal func(next any, account int64) (string, error)
 	shown  string
 	keep   func(row any, id int64) error
+	along  func(next any, parent *store.Row) (string, []store.Write, error)
+	live   func(ctx context.Context, shown any, row *store.Row)
 }
 
 type action struct {
@@ -165,10 +185,19 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 		d.reveal = func(next any, account int64) (string, error) { return rules.Reveal(next.(*T), account) }
 		d.shown = rules.Shown
 	}
+	if rules.Along != nil {
+		d.along = func(next any, parent *store.Row) (string, []store.Write, error) {
+			return rules.Along(next.(*T), parent)
+		}
+		d.shown = rules.Shown
+	}
+	if rules.Live != nil {
+		d.live = func(ctx context.Context, shown any, row *store.Row) { rules.Live(ctx, shown.(*T), row) }
+	}
 	if rules.Keep != nil {
 		d.keep = func(row any, id int64) error { return rules.Keep(row.(*T), id) }
 	}
-	if (rules.Reveal == nil) != (rules.Shown == "") || d.plan.byName[rules.Shown] != nil {
+	if (rules.Reveal == nil) != (rules.Shown == "") && (rules.Along == nil || rules.Reveal != nil) || d.plan.byName[rules.Shown] != nil {
 		d.panicf("Reveal and Shown belong together, and Shown is no member of the struct")
 	}
 	for _, name := range []string{singular, plural} {
@@ -183,6 +212,8 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 	}
 	d.prefix = rules.Prefix
 	d.defineKey(rules.Key, rules.Owner)
+	d.defineParent(rules.Parent)
+	d.methods = rules.Methods
 	d.defineStates(rules.Actions)
 	d.defineLinks(rules.Links)
 	d.defineTable(rules.Filters)
@@ -301,9 +332,11 @@ func (d *Definition) defineTable(filters []string) {
 		d.filters = append(d.filters, f)
 	}
 	for _, f := range d.plan.fields {
-		d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
+		if secret := f.hidden && !f.unique; !secret && !strings.Contains(f.name, "-") { // such a name cannot be a column of the view
+			d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
+		}
 		filter := slices.Contains(d.filters, f)
-		if !filter && !f.unique && f.ref == "" && f != d.owner {
+		if !filter && !f.unique && f.ref == "" && f != d.owner && f != d.parent {
 			continue
 		}
 		k, ok := f.column()
@@ -312,7 +345,7 @@ func (d *Definition) defineTable(filters []string) {
 		}
 		d.columns = append(d.columns, f)
 		d.table.Columns = append(d.table.Columns, store.Column{
-			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "" || f == d.owner, Ref: f.ref, OnDelete: f.onDelete,
+			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "" || f == d.owner || f == d.parent, Ref: f.ref, OnDelete: f.onDelete,
 		})
 	}
 	d.table.Clear = d.clear

@@ -64,6 +64,12 @@ func (rm *Room) list(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if over, err := rm.over(c); err != nil {
+		return err
+	} else if over != nil {
+		q.Where = append(q.Where, store.Condition{Column: rm.parent.name, Values: []any{over.ID}})
+		scope.Filters += "&" + rm.above.plural + "=" + strconv.FormatInt(over.ID, 10)
+	}
 	return Serve(c, Listing[store.Row]{
 		Pages: pages, Plan: plan, Scope: scope, Keys: rm.Keys(plan.Cursor), Now: rm.Now(),
 		Place: func(row *store.Row) Place {

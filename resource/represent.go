@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/store"
 	"github.com/parley-api/parley/version"
 )
@@ -31,7 +30,11 @@ func (rm *Room) appendRow(dst []byte, c *Call, row *store.Row) ([]byte, error) {
 // appendRowWith is appendRow with one more member, whose value is a string.
 func (rm *Room) appendRowWith(dst []byte, c *Call, row *store.Row, member, value string) ([]byte, error) {
 	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')
-	dst, doc, err := rm.appendMembers(dst, c.Version, row)
+	var live func(any)
+	if rm.live != nil && c.Route != nil && c.Route.Kind == Read {
+		live = func(shown any) { rm.live(c.Context(), shown, row) }
+	}
+	dst, doc, err := rm.appendMembers(dst, c.Version, row, live)
 	if err != nil {
 		return dst, err
 	}
@@ -44,15 +47,16 @@ func (rm *Room) appendRowWith(dst []byte, c *Call, row *store.Row, member, value
 	dst = append(dst, `,"updated_at":`...)
 	dst = appendTime(dst, row.Updated)
 	dst = append(dst, `,"_links":`...)
-	dst = rm.appendLinks(dst, c.Mount, row.ID, doc)
+	dst = rm.appendLinks(dst, c, row.ID, doc)
 	return append(dst, '}'), nil
 }
 
 // appendMembers writes the members of a version, each followed by a comma, and
-// returns the document in the latest shape.
-func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([]byte, []byte, error) {
+// returns the document in the latest shape. Live, where it is not nil, adds
+// what is not stored.
+func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row, live func(any)) ([]byte, []byte, error) {
 	same := rm.chain.Same(v)
-	if same && rm.splice && !row.Reshape {
+	if same && rm.splice && !row.Reshape && live == nil {
 		if len(row.Doc) > 2 {
 			dst = append(append(dst, row.Doc[1:len(row.Doc)-1]...), ',')
 		}
@@ -65,6 +69,9 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([
 	doc := row.Doc
 	if row.Reshape {
 		doc = rm.plan.append(nil, value.Elem(), true)
+	}
+	if live != nil {
+		live(value.Interface())
 	}
 	shown := value.Elem()
 	if !same {
@@ -84,7 +91,7 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([
 // without links, which depend on who asks.
 func (rm *Room) Snapshot(dst []byte, v *version.Version, row *store.Row) ([]byte, error) {
 	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')
-	dst, _, err := rm.appendMembers(dst, v, row)
+	dst, _, err := rm.appendMembers(dst, v, row, nil)
 	if err != nil {
 		return dst, err
 	}
@@ -97,11 +104,11 @@ func (rm *Room) Snapshot(dst []byte, v *version.Version, row *store.Row) ([]byte
 
 // appendLinks writes self, collection, the links that are not null, and the
 // actions that the state allows.
-func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []byte {
+func (rm *Room) appendLinks(dst []byte, c *Call, id int64, doc []byte) []byte {
 	dst = append(dst, `{"self":{"href":"`...)
-	dst = rm.appendPath(dst, mount, id, doc)
+	dst = rm.appendPath(dst, c, id, doc)
 	dst = append(dst, `"},"collection":{"href":"`...)
-	dst = append(append(append(append(dst, mount...), '/'), rm.plural...), `"}`...)
+	dst = append(rm.appendCollection(dst, c), `"}`...)
 	for i := range rm.links {
 		l := &rm.links[i]
 		ref := member(doc, l.field.quoted)
@@ -109,7 +116,7 @@ func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []by
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), l.name...), `":{"href":"`...)
-		dst = append(append(append(dst, mount...), '/'), l.collection...)
+		dst = append(append(append(dst, c.Mount...), '/'), l.collection...)
 		dst = append(append(append(dst, '/'), ref...), `"}`...)
 	}
 	if rm.state == nil {
@@ -122,22 +129,10 @@ func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []by
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), a.name...), `":{"href":"`...)
-		dst = rm.appendPath(dst, mount, id, doc)
+		dst = rm.appendPath(dst, c, id, doc)
 		dst = append(append(append(dst, '/'), a.name...), `","method":"POST"}`...)
 	}
 	return append(dst, '}')
-}
-
-// appendPath writes the path of a row with this document.
-func (rm *Room) appendPath(dst []byte, mount string, id int64, doc []byte) []byte {
-	dst = append(append(append(append(dst, mount...), '/'), rm.plural...), '/')
-	switch {
-	case rm.key != nil:
-		return append(dst, bytes.Trim(member(doc, rm.key.quoted), `"`)...)
-	case rm.prefix != "":
-		return append(dst, event.Name(rm.prefix, id)...)
-	}
-	return strconv.AppendInt(dst, id, 10)
 }
 
 // appendID writes an id as a JSON value.
@@ -145,5 +140,5 @@ func (rm *Room) appendID(dst []byte, id int64) []byte {
 	if rm.prefix == "" {
 		return strconv.AppendInt(dst, id, 10)
 	}
-	return append(append(append(dst, '"'), event.Name(rm.prefix, id)...), '"')
+	return append(appendNumber(append(dst, '"'), rm.prefix, id), '"')
 }

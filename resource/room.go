@@ -1,10 +1,10 @@
 package resource
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +35,6 @@ type Room struct {
 	chain  *version.Chain
 	plans  []*plan         // by the version's index in the calendar
 	writes string          // the version documents are written in
-	finder finder          // of a definition with a key
 	pages  []paginate.List // by the same index
 }
 
@@ -46,11 +45,8 @@ func (d *Definition) Open(o Options) *Room {
 		o.Now = time.Now
 	}
 	rm := &Room{Definition: d, Options: o}
-	if d.key != nil {
-		var ok bool
-		if rm.finder, ok = o.Store.(finder); !ok {
-			d.panicf("a definition with a key needs a store that can Find")
-		}
+	if _, ok := o.Store.(finder); d.key != nil && !ok {
+		d.panicf("a definition with a key needs a store that can Find")
 	}
 	var err error
 	if rm.chain, err = version.NewChain(o.Calendar, d.plan.typ, d.steps...); err != nil {
@@ -70,15 +66,19 @@ func (d *Definition) Open(o Options) *Room {
 
 // Routes returns the methods of the resource.
 func (rm *Room) Routes() []*Route {
-	item, one := "/"+rm.plural+"/{"+cmp.Or(rm.Key(), "id")+"}", article(strings.ReplaceAll(rm.singular, "-", " "))
+	collection, item := rm.patterns()
+	one := article(strings.ReplaceAll(rm.singular, "-", " "))
 	read, write := rm.plural+":read", rm.plural+":write"
+	if rm.above != nil {
+		read, write = rm.above.plural+":read", rm.above.plural+":write"
+	}
 	if rm.system {
 		read, write = "admin", "admin"
 	}
 	patch := []string{TypeMerge, TypeJSON, TypePatch}
 	routes := []*Route{
-		{Method: http.MethodGet, Pattern: "/" + rm.plural, Scope: read, Serve: rm.list, Kind: List, Operation: "list" + Title(rm.plural), Summary: "List " + strings.ReplaceAll(rm.plural, "-", " ")},
-		{Method: http.MethodPost, Pattern: "/" + rm.plural, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create " + one},
+		{Method: http.MethodGet, Pattern: collection, Scope: read, Serve: rm.list, Kind: List, Operation: "list" + Title(rm.plural), Summary: "List " + strings.ReplaceAll(rm.plural, "-", " ")},
+		{Method: http.MethodPost, Pattern: collection, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create " + one},
 		{Method: http.MethodGet, Pattern: item, Scope: read, Serve: rm.read, Kind: Read, Operation: "get" + Title(rm.singular), Summary: "Get " + one},
 		{Method: http.MethodPut, Pattern: item, Scope: write, Serve: rm.replace, Kind: Replace, Accepts: []string{TypeJSON}, Operation: "replace" + Title(rm.singular), Summary: "Replace " + one},
 		{Method: http.MethodPatch, Pattern: item, Scope: write, Serve: rm.patch, Kind: Patch, Accepts: patch, Operation: "update" + Title(rm.singular), Summary: "Change members of " + one},
@@ -89,6 +89,9 @@ func (rm *Room) Routes() []*Route {
 			Method: http.MethodPost, Pattern: item + "/" + a.name, Scope: write, Kind: Act, Summary: a.About,
 			Serve: func(c *Call) error { return rm.act(c, a) }, Operation: a.name[:1] + Title(a.name)[1:] + Title(rm.singular),
 		})
+	}
+	if rm.methods != nil {
+		routes = slices.DeleteFunc(routes, func(r *Route) bool { return !slices.Contains(rm.methods, r.Kind) })
 	}
 	for _, r := range routes {
 		r.Room = rm
@@ -124,9 +127,9 @@ func (rm *Room) account(c *Call) int64 {
 // parseID reads an id as it is written in a path: the prefix and its
 // characters, or digits, no sign, no zeros before them. Anything else is the id
 // of nothing.
-func (rm *Room) parseID(s string) (int64, error) {
-	if rm.prefix != "" {
-		id, ok := event.ParseName(rm.prefix, s)
+func (d *Definition) parseID(s string) (int64, error) {
+	if d.prefix != "" {
+		id, ok := event.ParseName(d.prefix, s)
 		if !ok {
 			return 0, store.ErrNotFound
 		}
@@ -141,39 +144,11 @@ func (rm *Room) parseID(s string) (int64, error) {
 
 // load reads the row that a call's path names.
 func (rm *Room) load(c *Call) (store.Row, error) {
-	row, err := rm.Load(c, c.Args[0])
+	row, err := rm.find(c, rm.Store, rm.name(c))
 	if err != nil {
 		return row, rm.problem(err)
 	}
-	return row, nil
-}
-
-// Load reads the row that a path names, as the account of a call may see it. It
-// is for routes beside those of the room; a row that is not there is
-// store.ErrNotFound.
-func (rm *Room) Load(c *Call, name string) (store.Row, error) {
-	if rm.key != nil {
-		row, err := rm.finder.Find(c.Context(), rm.table, rm.account(c), rm.key.name, name)
-		return row, rm.owned(c, &row, err)
-	}
-	id, err := rm.parseID(name)
-	if err != nil {
-		return store.Row{}, err
-	}
-	row, err := rm.Store.Get(c.Context(), rm.table, rm.account(c), id)
-	return row, rm.owned(c, &row, err)
-}
-
-// owned hides the rows of other accounts in a room whose rows are kept for the
-// whole service.
-func (rm *Room) owned(c *Call, row *store.Row, err error) error {
-	if err != nil || rm.owner == nil {
-		return err
-	}
-	if string(member(row.Doc, rm.owner.quoted)) != strconv.FormatInt(c.Account, 10) {
-		return store.ErrNotFound
-	}
-	return nil
+	return row, rm.below(c, &row)
 }
 
 // problem gives the store's errors that a client caused their answer. Others

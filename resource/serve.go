@@ -27,7 +27,7 @@ func (rm *Room) read(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if result == precond.NotModified {
+	if result == precond.NotModified && rm.live == nil { // what is live may have changed
 		c.notModified(etag)
 		return nil
 	}
@@ -51,39 +51,61 @@ func (rm *Room) create(c *Call) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
+	over, err := rm.over(c)
+	if err != nil {
+		return err
+	}
 	next, err := rm.fresh(c)
 	if err != nil {
 		return err
 	}
-	if rm.owner != nil {
-		next.Elem().Field(rm.owner.index).SetInt(c.Account)
-	}
-	var secret string
-	if rm.reveal != nil {
-		if secret, err = rm.reveal(next.Interface(), c.Account); err != nil {
-			return err
-		}
+	secret, also, err := rm.complete(c, next, over)
+	if err != nil {
+		return err
 	}
 	tx := &store.Tx{Account: rm.account(c), Writes: []store.Write{{
 		Table: rm.table, Op: store.Insert, Version: rm.writes, Events: rm.events("created"),
 		Doc: rm.plan.append(nil, next.Elem(), true), Keys: rm.keys(next.Elem()),
 	}}}
+	tx.Writes = append(tx.Writes, also...)
 	tx.Replay = rm.replay(c, http.StatusCreated)
 	rows, err := rm.Store.Commit(c.Context(), tx)
 	if err != nil {
 		return rm.failed(c, err)
 	}
 	row := &rows[0]
-	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c.Mount, row.ID, row.Doc))}
-	if rm.reveal == nil {
+	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c, row.ID, row.Doc))}
+	if rm.shown == "" {
 		return rm.show(c, http.StatusCreated, row)
 	}
-	body, err := rm.appendRowWith(c.Buf, c, row, rm.shown, secret)
+	member := rm.shown
+	if secret == "" {
+		member = ""
+	}
+	body, err := rm.appendRowWith(c.Buf, c, row, member, secret)
 	if err != nil {
 		return err
 	}
 	c.Send(http.StatusCreated, "", body)
 	return nil
+}
+
+// complete sets what a client does not give, and finds what is shown once and
+// what is written along.
+func (rm *Room) complete(c *Call, next reflect.Value, over *store.Row) (secret string, also []store.Write, err error) {
+	if rm.owner != nil {
+		next.Elem().Field(rm.owner.index).SetInt(c.Account)
+	}
+	if over != nil {
+		next.Elem().Field(rm.parent.index).SetInt(over.ID)
+	}
+	switch {
+	case rm.along != nil:
+		return rm.along(next.Interface(), over)
+	case rm.reveal != nil:
+		secret, err = rm.reveal(next.Interface(), c.Account)
+	}
+	return secret, nil, err
 }
 
 // fresh reads the body of a create into a value of the latest shape. Its errors
@@ -152,12 +174,12 @@ func (rm *Room) replay(c *Call, status int) *store.Replay {
 			{Name: "Etag", Value: rm.etag(&again, row.Rev)},
 			{Name: "Accept-Ranges", Value: "none"},
 		}}
-		if status == http.StatusCreated && rm.reveal != nil { // as the answer with the secret was
+		if status == http.StatusCreated && rm.shown != "" { // as the answer with the secret was
 			a.Header = a.Header[:2]
 			a.Header[1].Value = cacheNever[0]
 		}
 		if status == http.StatusCreated {
-			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, again.Mount, row.ID, row.Doc))})
+			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, &again, row.ID, row.Doc))})
 		}
 		return a.AppendAnswer(nil)
 	}}
@@ -368,7 +390,7 @@ func (rm *Room) remove(c *Call) error {
 		return err
 	}
 	w := store.Write{Table: rm.table, Op: store.Delete, Version: rm.writes, Events: rm.events("deleted")}
-	if conditional(c.R) || rm.keep != nil || rm.owner != nil || rm.key != nil {
+	if conditional(c.R) || rm.keep != nil || rm.owner != nil || rm.key != nil || rm.parent != nil {
 		row, err := rm.load(c)
 		if err != nil {
 			return err
@@ -388,7 +410,7 @@ func (rm *Room) remove(c *Call) error {
 		}
 		w.IfRev = row.Rev
 	} else {
-		id, err := rm.parseID(c.Args[0])
+		id, err := rm.parseID(rm.name(c))
 		if err != nil {
 			return rm.problem(err)
 		}

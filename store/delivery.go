@@ -113,28 +113,6 @@ func (b *sqlText) deliveries(q *DeliveryQuery) {
 	}
 }
 
-// Redeliver gives a dead delivery a fresh budget of attempts, the first one
-// due at once. ErrStale means that it is not dead.
-func (s *Store) Redeliver(ctx context.Context, account, seq, endpoint int64) error {
-	n := int64(0)
-	err := s.work(ctx, func(db session) (err error) {
-		n, err = db.run("UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = '' WHERE endpoint = $2 AND seq = $3 AND account = $4 AND state = 3",
-			s.now(), endpoint, seq, account)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		if _, err := s.Delivery(ctx, account, seq, endpoint); err != nil {
-			return err
-		}
-		return ErrStale
-	}
-	s.wake(endpoint)
-	return nil
-}
-
 // wake tells the dispatcher that an endpoint has something to send.
 func (s *Store) wake(endpoint int64) {
 	if s.fanout != nil && s.fanout.Taker != nil {
@@ -209,6 +187,89 @@ func (s *Store) Unpark(ctx context.Context, endpoint int64, rate int) error {
 			return nil
 		}
 	}
+}
+
+// Bury makes the open deliveries of an endpoint that was deleted dead.
+func (s *Store) Bury(ctx context.Context, endpoint int64, reason string) error {
+	for {
+		var n int64
+		err := s.work(ctx, func(db session) (err error) {
+			n, err = db.run(`UPDATE delivery SET state = 3, done = $1, fence = 0, due = 0, reason = $2 WHERE endpoint = $3 AND seq IN
+				(SELECT seq FROM delivery WHERE endpoint = $3 AND state < 2 ORDER BY due LIMIT $4)`, s.now(), reason, endpoint, int64(parkSlice))
+			return err
+		})
+		if err != nil || n < parkSlice {
+			return err
+		}
+	}
+}
+
+// Parked returns the endpoints that have parked deliveries.
+func (s *Store) Parked(ctx context.Context) (endpoints []int64, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	err = s.engine.query(ctx, `WITH RECURSIVE e (endpoint) AS (
+		SELECT min(endpoint) FROM delivery WHERE state < 2
+		UNION ALL
+		SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL
+	) SELECT e.endpoint FROM e WHERE EXISTS (SELECT 1 FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint AND d.due = $1)`,
+		[]any{event.Parked}, func(c cursor) { endpoints = append(endpoints, c.int(0)) })
+	return endpoints, err
+}
+
+// Waiting returns how many deliveries of an endpoint are open, and when the
+// oldest of them was written.
+func (s *Store) Waiting(ctx context.Context, endpoint int64) (n, oldest int64, err error) {
+	if err := s.enter(); err != nil {
+		return 0, 0, err
+	}
+	defer s.leave()
+	err = s.engine.query(ctx, "SELECT count(*), coalesce(min(born), 0) FROM delivery WHERE endpoint = $1 AND state < 2", []any{endpoint}, func(c cursor) {
+		n, oldest = c.int(0), c.int(1)
+	})
+	return n, oldest, err
+}
+
+// Endpoint returns the row of an endpoint, whosever it is, or ErrNotFound.
+func (s *Store) Endpoint(ctx context.Context, id int64) (Row, error) {
+	as, err := s.number(ctx, "SELECT endpoints FROM clock")
+	if err != nil {
+		return Row{}, err
+	}
+	if !s.subs.fresh(as) {
+		list, err := s.fanout.load(func(sql string, args []any, f func(cursor)) error { return s.engine.query(ctx, sql, args, f) })
+		if err != nil {
+			return Row{}, err
+		}
+		s.subs.reset(list, as)
+	}
+	s.subs.mu.RLock()
+	account := s.subs.owners[id]
+	s.subs.mu.RUnlock()
+	if account == 0 {
+		return Row{}, ErrNotFound
+	}
+	return s.Get(ctx, s.fanout.Endpoints, account, id)
+}
+
+// Every returns the rows of all accounts that have a value in a key column, up
+// to a thousand. It reads the whole table: for those that stay small.
+func (s *Store) Every(ctx context.Context, t *Table, column string, value any) ([]Row, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var rows []Row
+	err = s.engine.query(ctx, r.recordSQL+" WHERE k_"+column+" = $1 ORDER BY id LIMIT 1000", []any{value}, func(c cursor) {
+		rows = append(rows, scanRecord(r, c).Row)
+	})
+	return rows, err
 }
 
 // Backlog counts the deliveries that are open and those that are dead.

@@ -19,6 +19,10 @@ type Fanout struct {
 	Endpoints *Table
 	Read      func(Row) (Subscription, error)
 
+	// Changed, where it is given, is told after a commit of this process that
+	// an endpoint was made, changed or (nil) deleted. It must not wait.
+	Changed func(endpoint int64, now *Subscription)
+
 	// Taker sends what is written. It may be set until the first Commit; nil
 	// means that another process does.
 	Taker Taker
@@ -60,6 +64,7 @@ type subscriptions struct {
 	loaded   bool
 	as       int64 // of the clock's endpoints when they were read
 	accounts map[int64][]*subscriber
+	owners   map[int64]int64 // of endpoints
 	matches  map[matchKey][]*subscriber
 }
 
@@ -101,12 +106,17 @@ func (s *subscriptions) settle(as int64) {
 	s.as = as
 }
 
-// reset takes all endpoints anew.
+// reset takes all endpoints anew. What was read before a change that is known
+// already is ignored.
 func (s *subscriptions) reset(list []*subscriber, as int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.accounts, s.matches = make(map[int64][]*subscriber), make(map[matchKey][]*subscriber)
+	if s.loaded && s.as >= as {
+		return
+	}
+	s.accounts, s.matches, s.owners = make(map[int64][]*subscriber), make(map[matchKey][]*subscriber), make(map[int64]int64)
 	for _, sub := range list {
+		s.owners[sub.id] = sub.account
 		s.accounts[sub.account] = append(s.accounts[sub.account], sub)
 	}
 	for _, list := range s.accounts {
@@ -130,6 +140,10 @@ func (s *subscriptions) change(id, account int64, sub *subscriber) {
 		list = slices.Insert(list, i, sub)
 	}
 	s.accounts[account] = list
+	s.owners[id] = account
+	if sub == nil {
+		delete(s.owners, id)
+	}
 	for k := range s.matches {
 		if k.account == account {
 			delete(s.matches, k)
@@ -161,6 +175,18 @@ func (s *subscriptions) match(account int64, typ string) []*subscriber {
 	return list
 }
 
+// only returns one endpoint of an account, whatever it wants.
+func (s *subscriptions) only(account, id int64) []*subscriber {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := s.accounts[account]
+	i, found := slices.BinarySearchFunc(list, id, func(s *subscriber, id int64) int { return cmp.Compare(s.id, id) })
+	if !found {
+		return nil
+	}
+	return list[i : i+1 : i+1]
+}
+
 // A cursorRow is an event whose fan-out goes on after its transaction.
 type cursorRow struct{ seq, account, after, at int64 }
 
@@ -186,20 +212,15 @@ func (g *group) fan() error {
 
 func (g *group) fanEvent(e *event.Event) {
 	list := g.subs.match(e.Account, e.Type)
-	if len(list) == 0 && e.To == 0 {
-		return
+	if e.To != 0 {
+		list = g.subs.only(e.Account, e.To)
 	}
 	var shared *event.Event
-	n := 0
-	for _, sub := range list {
-		if e.To != 0 && sub.id != e.To {
-			continue
-		}
+	for n, sub := range list {
 		if n == maxFan {
 			g.cursors = append(g.cursors, cursorRow{seq: e.Seq, account: e.Account, after: g.deliveries[len(g.deliveries)-1].Endpoint, at: g.clock.at})
 			break
 		}
-		n++
 		if shared == nil {
 			shared = new(event.Event)
 			*shared = *e
@@ -236,8 +257,11 @@ func (g *group) handOff(written bool) {
 		default:
 		}
 	}
-	if len(g.deliveries) == 0 || f.Taker == nil {
+	if f.Taker == nil {
 		return
+	}
+	for i := range g.revived {
+		f.Taker.Wake(g.revived[i].Endpoint)
 	}
 	var claimed []event.Delivery
 	for i := range g.deliveries {
@@ -264,6 +288,7 @@ func (g *group) learn() {
 	for _, rec := range g.tables[g.fanout.table.index].dirty {
 		if !rec.live {
 			g.subs.change(rec.ID, rec.Account, nil)
+			g.fanout.changed(rec.ID, nil)
 			continue
 		}
 		sub, err := g.fanout.read(rec.Row)
@@ -272,6 +297,7 @@ func (g *group) learn() {
 			return
 		}
 		g.subs.change(rec.ID, rec.Account, sub)
+		g.fanout.changed(rec.ID, &sub.Subscription)
 	}
 	g.subs.settle(g.clock.endpoints)
 }
@@ -292,6 +318,12 @@ func (s *Store) newFanout(f *Fanout) (*fanout, error) {
 		return nil, err
 	}
 	return &fanout{Fanout: f, table: t, all: t.recordSQL}, nil
+}
+
+func (f *fanout) changed(id int64, now *Subscription) {
+	if f.Changed != nil {
+		f.Changed(id, now)
+	}
 }
 
 func (f *fanout) read(row Row) (*subscriber, error) {

@@ -29,7 +29,8 @@ type group struct {
 	deliveries []event.Delivery
 	cursors    []cursorRow // of events with more endpoints than fit
 	fanning    chan<- struct{}
-	taken      []int64 // from the outbox
+	taken      []int64          // from the outbox
+	revived    []event.Delivery // that were dead
 	each       func(sql string, args []any, f func(cursor)) error
 
 	undo  []func() // takes back what the current Tx has changed
@@ -150,7 +151,7 @@ func (g *group) reset(jobs []*job, now int64) {
 	clear(g.keep)
 	clear(g.undo[:cap(g.undo)])
 	clear(g.deliveries)
-	g.deliveries, g.cursors, g.taken = g.deliveries[:0], g.cursors[:0], g.taken[:0]
+	g.deliveries, g.cursors, g.taken, g.revived = g.deliveries[:0], g.cursors[:0], g.taken[:0], g.revived[:0]
 	g.events, g.ahead, g.keep, g.undo = g.events[:0], g.ahead[:0], g.keep[:0], g.undo[:0]
 	for _, ts := range g.tables {
 		clear(ts.rows)
@@ -169,7 +170,7 @@ func (g *group) reset(jobs []*job, now int64) {
 
 // idle reports whether there is nothing to write.
 func (g *group) idle() bool {
-	if len(g.events) > 0 || len(g.keep) > 0 || slices.ContainsFunc(g.jobs, func(j *job) bool { return j.run != nil }) {
+	if len(g.events) > 0 || len(g.keep) > 0 || len(g.revived) > 0 || slices.ContainsFunc(g.jobs, func(j *job) bool { return j.run != nil }) {
 		return false
 	}
 	for _, ts := range g.tables {

@@ -310,6 +310,11 @@ func (e *sqliteEngine) applySystem(g *group) error {
 	if err := e.applyDeliveries(g); err != nil {
 		return err
 	}
+	for i := range g.revived {
+		if _, err := e.writer.run(reviveSQL, g.now, g.revived[i].Endpoint, g.revived[i].Seq); err != nil {
+			return err
+		}
+	}
 	for _, id := range g.taken {
 		if _, err := e.writer.run(deleteTakenSQL, id); err != nil {
 			return err

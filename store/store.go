@@ -119,8 +119,12 @@ type Write struct {
 type Tx struct {
 	Account int64
 	Writes  []Write
-	Events  []event.Event // events about no row; Seq and Account are filled in, At too where it is 0
+	Events  []event.Event // events about no row; Commit fills in Seq and Account, and At where it is 0
 	Replay  *Replay       // nil: the request is not idempotent
+
+	// Revive gives a dead delivery a fresh budget of attempts, the first due at
+	// once. Where it is not dead the Tx fails with ErrStale.
+	Revive *event.Delivery
 
 	outbox bool // instead of all that: take in what is in the outbox
 }
