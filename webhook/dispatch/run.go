@@ -147,20 +147,16 @@ func (d *Dispatcher) sweep(ctx context.Context) time.Duration {
 
 // ticker does what must be done now and then.
 func (d *Dispatcher) ticker(ctx context.Context) {
-	t := time.NewTicker(min(tickEvery, d.o.Patience))
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
+	for every := tickEvery; sleep(ctx, every); {
 		d.mu.Lock()
 		now := d.now()
 		d.overdue(now)
 		d.resume(now)
 		d.forget(now)
 		d.fill()
+		if every = tickEvery; len(d.flights)+len(d.paused) == 0 {
+			every = sweepEvery
+		}
 		d.mu.Unlock()
 	}
 }
