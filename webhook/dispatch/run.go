@@ -16,15 +16,18 @@ const (
 )
 
 // Run sends until Close has ended or the context does, and returns then. It
-// must be called once. When the context ends first, what is under way is cut
+// must be called once, and does nothing after Close. When the context ends first, what is under way is cut
 // off and nothing is settled, as if the process had died: the claims end by
 // themselves. To stop in good order, call Close.
 func (d *Dispatcher) Run(ctx context.Context) {
 	d.mu.Lock()
-	again := d.running
+	again, late := d.running, d.closing
 	d.running = true
 	d.fill()
 	d.mu.Unlock()
+	if late {
+		return
+	}
 	if again {
 		panic("dispatch: Run was called twice")
 	}
@@ -161,16 +164,18 @@ func (d *Dispatcher) ticker(ctx context.Context) {
 	}
 }
 
-// heartbeat extends claims before they end. Where that fails for long, what is
-// queued is dropped from memory: somebody else may claim it.
+// heartbeat extends claims before they end: what it extends has at least a
+// third of its lease left. Where that fails for so long, what is queued is
+// dropped from memory: somebody else may claim it.
 func (d *Dispatcher) heartbeat(ctx context.Context) {
 	every := d.o.Lease / 3
 	for sleep(ctx, every) {
 		began := d.now()
 		list := d.expiring(began)
 		for wait := every / 20; len(list) > 0; wait = min(2*wait, every/2) {
-			err := d.queue.Extend(ctx, list, d.o.Lease)
-			if err == nil {
+			short, cancel := context.WithTimeout(ctx, every/4)
+			err := d.queue.Extend(short, list, d.o.Lease)
+			if cancel(); err == nil {
 				break
 			}
 			if ctx.Err() != nil {
