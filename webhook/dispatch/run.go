@@ -172,7 +172,7 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 	for sleep(ctx, every) {
 		began := d.now()
 		list := d.expiring(began)
-		for wait := every / 20; len(list) > 0; wait = min(2*wait, every/2) {
+		for wait := every / 20; len(list) > 0; wait = min(2*wait, every/8) {
 			short, cancel := context.WithTimeout(ctx, every/4)
 			err := d.queue.Extend(short, list, d.o.Lease)
 			if cancel(); err == nil {
@@ -182,7 +182,7 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 				return
 			}
 			d.o.Log.Warn("extending claims", "count", len(list), "error", err)
-			if d.now()-began > every.Microseconds()*3/4 {
+			if d.now()-began > every.Microseconds()/2 {
 				d.abandon(d.now())
 				list = nil
 			} else if !sleep(ctx, wait) {
