@@ -52,6 +52,10 @@ event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
 < store
 < store/storetest;
 
+# The dispatcher knows deliveries. What signs them and where they are kept is
+# given to it; its table has a contract to be tested by.
+event < webhook/dispatch < webhook/dispatch/queuetest;
+
 # The store never reaches net/http, even indirectly.
 net/http !< store, event;
 
