@@ -73,14 +73,16 @@ resource < graph;
 
 # A room of the system imports no other room.
 resource < internal/account, internal/apikey;
-resource, github.com/go-json-experiment/json < internal/eventlog;
+resource, github.com/go-json-experiment/json < internal/delivery;
+resource, webhook < internal/endpoint, internal/topic;
+resource, github.com/go-json-experiment/json, github.com/santhosh-tekuri/jsonschema/v6 < internal/eventlog;
 
 # The pages for people know problems and versions, nothing else of ours.
 problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
-route, ratelimit, webhook, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/eventlog,
+route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
+internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog, internal/topic,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 

@@ -131,7 +131,10 @@ func objectShape(members []resource.Member, as use) object {
 
 // takes reports whether a member has a place in a use.
 func takes(m resource.Member, as use) bool {
-	return as == shown || !m.ReadOnly && !(m.NoCreate && as == created)
+	if as == shown {
+		return !m.Hidden
+	}
+	return !m.ReadOnly && !(m.NoCreate && as == created)
 }
 
 // nullable reports whether null is a value of a member. A member that must be

@@ -21,6 +21,7 @@
 //	readonly     set by Check, never by a client
 //	immutable    can be given on create only
 //	hidden       stored, never shown
+//	writeonly    given by a client, never shown
 //	unique       within the account: 409 for a second
 //	ref=users    the id of a row of that collection, of the same account
 //	ondelete=    restrict (default): that row cannot be deleted; null: this becomes null
@@ -197,8 +198,8 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 	if rules.Keep != nil {
 		d.keep = func(row any, id int64) error { return rules.Keep(row.(*T), id) }
 	}
-	if (rules.Reveal == nil) != (rules.Shown == "") && (rules.Along == nil || rules.Reveal != nil) || d.plan.byName[rules.Shown] != nil {
-		d.panicf("Reveal and Shown belong together, and Shown is no member of the struct")
+	if (rules.Reveal == nil) != (rules.Shown == "") && (rules.Along == nil || rules.Reveal != nil) || d.shows(rules.Shown) {
+		d.panicf("Reveal and Shown belong together, and Shown is no member of the struct that is shown")
 	}
 	for _, name := range []string{singular, plural} {
 		if !isName(name) {
@@ -227,6 +228,12 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 
 func (d *Definition) panicf(format string, args ...any) {
 	panic("resource: " + d.plural + ": " + fmt.Sprintf(format, args...))
+}
+
+// shows reports whether an answer has a member.
+func (d *Definition) shows(name string) bool {
+	f := d.plan.byName[name]
+	return f != nil && (!f.hidden || f.readonly)
 }
 
 // isName reports whether s is lower-case words joined by hyphens.

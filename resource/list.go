@@ -387,7 +387,7 @@ func Fixed[R any](c *Call, o *Options, collection string, items []R, item func(d
 		row *R
 	}
 	return Serve(c, Listing[entry]{
-		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection},
+		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection, Account: c.Account},
 		Fetch: func(w Window) ([]entry, error) {
 			from, to := w.Offset, min(w.Offset+w.Limit, len(items))
 			if w.After && w.Back {

@@ -27,6 +27,11 @@ func (rm *Room) appendRow(dst []byte, c *Call, row *store.Row) ([]byte, error) {
 	return rm.appendRowWith(dst, c, row, "", "")
 }
 
+// Append writes a row as a call shows it, for routes beside those of the room.
+func (rm *Room) Append(dst []byte, c *Call, row *store.Row) ([]byte, error) {
+	return rm.appendRow(dst, c, row)
+}
+
 // appendRowWith is appendRow with one more member, whose value is a string.
 func (rm *Room) appendRowWith(dst []byte, c *Call, row *store.Row, member, value string) ([]byte, error) {
 	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')

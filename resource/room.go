@@ -197,6 +197,12 @@ func (d *Definition) Record(v any) store.Write {
 	return store.Write{Table: d.table, Op: store.Insert, Doc: d.plan.append(nil, value, true), Keys: d.keys(value)}
 }
 
+// Read reads a request body that makes a resource into v, a pointer to the
+// definition's type, with the rules of the tags. The error is a problem.
+func (d *Definition) Read(body []byte, v any) error {
+	return d.plan.decode(body, reflect.ValueOf(v).Elem(), modeCreate)
+}
+
 // Decode reads a row's document into v, a pointer to the definition's type.
 func (d *Definition) Decode(doc []byte, v any) error {
 	return d.plan.decode(doc, reflect.ValueOf(v).Elem(), modeStored)

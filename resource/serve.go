@@ -13,6 +13,9 @@ import (
 	"github.com/parley-api/parley/store"
 )
 
+// Get answers GET of an item, for a route beside those of the room.
+func (rm *Room) Get(c *Call) error { return rm.read(c) }
+
 // read answers GET and HEAD of an item.
 func (rm *Room) read(c *Call) error {
 	if err := NoParameters(c); err != nil {

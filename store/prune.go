@@ -56,6 +56,20 @@ func (s *Store) pruneAccount(ctx context.Context, account, last int64) error {
 	return nil
 }
 
+// Expire deletes the rows of a table that were made before a moment, without
+// events, a few at a time. Nothing may refer to them.
+func (s *Store) Expire(ctx context.Context, t *Table, before int64) error {
+	r, err := s.table(t)
+	if err != nil {
+		return err
+	}
+	old, err := s.number(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+r.sql+" WHERE created < $1 LIMIT 1) AS o", before)
+	if err != nil || old == 0 {
+		return err
+	}
+	return s.slices(ctx, "DELETE FROM "+r.sql+" WHERE (account, id) IN (SELECT account, id FROM "+r.sql+" WHERE created < $1 LIMIT $2)", before)
+}
+
 // slices runs a statement, whose last parameter is how many rows it may
 // change, until it changes fewer.
 func (s *Store) slices(ctx context.Context, sql string, args ...any) error {

@@ -181,10 +181,12 @@ type Position struct {
 // An EventQuery selects events of one account in order of Seq.
 type EventQuery struct {
 	Account int64
-	Type    string // exact; "" means all
-	Since   int64  // only events with At >= Since; 0 means all
-	Mark    int64  // only events with Seq <= Mark; 0 means all
-	After   int64  // Seq to start behind; 0 means from the first
+	Type    string   // exact; "" means all
+	Types   []string // exact, or a prefix and *; none means all
+	For     int64    // an endpoint: events for another one alone are left out; 0 means none are
+	Since   int64    // only events with At >= Since; 0 means all
+	Mark    int64    // only events with Seq <= Mark; 0 means all
+	After   int64    // Seq to start behind; 0 means from the first
 	Desc    bool
 	Back    bool // as in Query
 	Offset  int

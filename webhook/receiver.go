@@ -158,7 +158,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status := http.StatusOK
 	var answer *problem.Problem
 	if !accepted {
-		answer = answerTo(err)
+		answer = Problem(err)
 		status = answer.Kind.Status
 	}
 	if r.opts.Observe != nil {
@@ -302,8 +302,9 @@ var details = []struct {
 	{ErrNoMatch, "No entry of the webhook-signature matches the body."},
 }
 
-// answerTo is the problem that an error becomes.
-func answerTo(err error) *problem.Problem {
+// Problem is what a receiver answers to an error of Verify, of
+// [Delivery.Event], or of its queue.
+func Problem(err error) *problem.Problem {
 	for _, d := range details {
 		if errors.Is(err, d.step) {
 			return problem.InvalidSignature.New(d.text).Set("WWW-Authenticate", "Webhook-Signature").Because(err)

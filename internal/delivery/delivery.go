@@ -20,20 +20,28 @@ import (
 
 // A Room serves deliveries and dead letters. It is safe for concurrent use.
 type Room struct {
+	Sender
 	store   *store.Store
 	options resource.Options
 	prefix  string // of the ids of endpoints
-	lane    Lane
 	all     paginate.List
 	dead    paginate.List
 }
 
-// A Lane tells how busy the way to an endpoint is.
-type Lane func(endpoint int64) (inFlight, limit, queued int)
+// A Sender is what the room needs to know from those who send.
+type Sender struct {
+	Endpoints *resource.Room
+	// Lane tells how busy the way to an endpoint is.
+	Lane func(endpoint int64) (inFlight, limit, queued int)
+	// Envelope writes an event as an endpoint gets it in a version.
+	Envelope func(dst []byte, e *event.Event, endpoint int64, version string) ([]byte, error)
+	// Read tells what an endpoint wants.
+	Read func(store.Row) (store.Subscription, error)
+}
 
-// New returns the room. Prefix begins the ids of endpoints.
-func New(s *store.Store, prefix string, lane Lane, o resource.Options) *Room {
-	rm := &Room{store: s, options: o, prefix: prefix, lane: lane}
+// New returns the room.
+func New(s *store.Store, sender Sender, o resource.Options) *Room {
+	rm := &Room{Sender: sender, store: s, options: o, prefix: sender.Endpoints.Prefix()}
 	rm.all = paginate.List{Collection: "deliveries", Limits: o.Limits, RFC: o.RFC,
 		Parameters: []string{"api-version", "endpoint_id", "event_id", "sort", "status", "version"}}
 	rm.dead = paginate.List{Collection: "dead-letters", Limits: o.Limits, RFC: o.RFC,
@@ -50,6 +58,8 @@ func (rm *Room) Routes() []*resource.Route {
 		{Method: http.MethodGet, Pattern: "/dead-letters", Scope: read, Serve: rm.listDead, Operation: "listDeadLetters", Summary: "List what could not be delivered"},
 		{Method: http.MethodGet, Pattern: "/dead-letters/{id}", Scope: read, Serve: rm.readDead, Operation: "getDeadLetter", Summary: "Get a dead letter"},
 		{Method: http.MethodPost, Pattern: "/dead-letters/{id}/redeliveries", Scope: write, Serve: rm.redeliver, Operation: "redeliver", Summary: "Deliver a dead letter again"},
+		{Method: http.MethodPost, Pattern: "/webhook-endpoints/{id}/pings", Scope: write, Serve: rm.ping, Operation: "pingWebhookEndpoint", Summary: "Send an event to try an endpoint"},
+		{Method: http.MethodGet, Pattern: "/webhook-endpoints/{id}/messages", Scope: read, Serve: rm.messages, Operation: "listMessages", Summary: "List what an endpoint was sent, to catch up"},
 	}
 }
 
@@ -229,7 +239,7 @@ func (rm *Room) waiting(d *store.DeliveryRow, now int64) string {
 	case d.Fence == 0 && d.Due > now:
 		return "retry at " + until
 	}
-	if inFlight, limit, _ := rm.lane(d.Endpoint); limit > 0 && inFlight >= limit {
+	if inFlight, limit, _ := rm.Lane(d.Endpoint); limit > 0 && inFlight >= limit {
 		return fmt.Sprintf("lane full %d/%d", inFlight, limit)
 	}
 	if d.Fence != 0 {

@@ -30,6 +30,7 @@ func Recoveries(endpoints *resource.Definition, count func(endpoint, since int64
 		Silent:  true,
 		Parent:  resource.Parent{Of: endpoints, Member: "endpoint"},
 		Methods: []resource.Kind{resource.List, resource.Create, resource.Read, resource.Patch},
+		Filters: []string{"status"},
 		States: resource.States{Field: "status", Initial: "running", Moves: map[string][]string{
 			"running": {"stopped", "done"},
 		}},
