@@ -203,7 +203,7 @@ func TestMemoryStoreForgets(t *testing.T) {
 
 // Old rows go in passing, and none that is young.
 func TestSQLStorePrunes(t *testing.T) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "claims.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "claims.db")+"?_pragma=synchronous(off)")
 	if err != nil {
 		t.Fatal(err)
 	}
