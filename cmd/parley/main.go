@@ -1,6 +1,9 @@
 // Parley is an HTTP + JSON API with first-rate manners, as a program.
 //
 //	parley serve     run the service
+//	parley listen    receive webhooks on this machine
+//	parley sign      print the signature of a webhook
+//	parley verify    check the signature of a webhook
 //	parley keys      rotate the keys that seal cursors
 //	parley version   print the version
 //
@@ -21,9 +24,12 @@ import (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Serve   serve   `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
-	Keys    keys    `cmd:"" help:"Rotate the keys of the service."`
-	Version version `cmd:"" help:"Print the version of this program."`
+	Serve   serve        `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Listen  hearing      `cmd:"" help:"Receive webhooks on this machine: verify, print, hand on."`
+	Sign    signing      `cmd:"" help:"Print the webhook-signature of a body."`
+	Verify  verification `cmd:"" help:"Check a webhook-signature: prints verified, or the step that fails."`
+	Keys    keys         `cmd:"" help:"Rotate the keys of the service."`
+	Version version      `cmd:"" help:"Print the version of this program."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -59,6 +65,9 @@ func report(w io.Writer, err error) int {
 		return 0
 	}
 	text, code := err.Error(), 1
+	if text == "" { // told
+		return code
+	}
 	if _, ok := errors.AsType[misuse](err); ok {
 		code = 2
 	} else if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
