@@ -1,6 +1,7 @@
 // Parley is an HTTP + JSON API with first-rate manners, as a program.
 //
 //	parley serve     run the service
+//	parley diff      say what a change of an interface does to its clients
 //	parley keys      rotate the keys that seal cursors
 //	parley version   print the version
 //
@@ -22,6 +23,7 @@ import (
 // commands is the grammar of the command line.
 type commands struct {
 	Serve   serve   `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Diff    differ  `cmd:"" help:"Say what a change of an interface does to its clients."`
 	Keys    keys    `cmd:"" help:"Rotate the keys of the service."`
 	Version version `cmd:"" help:"Print the version of this program."`
 }
@@ -53,10 +55,18 @@ type misuse struct{ error }
 
 func (m misuse) Unwrap() error { return m.error }
 
+// A verdict is the exit code of a command that has said all there is to say.
+type verdict int
+
+func (v verdict) Error() string { return fmt.Sprintf("exit code %d", int(v)) }
+
 // report writes an error as one line and returns the exit code.
 func report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
+	}
+	if v, ok := errors.AsType[verdict](err); ok {
+		return int(v)
 	}
 	text, code := err.Error(), 1
 	if _, ok := errors.AsType[misuse](err); ok {
