@@ -14,9 +14,9 @@ func graphRules() []Rule {
 		{"graphql-type-added", NonBreaking, rowGraphAdd, "A type is new.", ""},
 		{"graphql-kind-changed", Breaking, rowGraphRemove, "A type is of another kind.", "Use the type as what it is now."},
 		{"graphql-scalar-changed", Breaking, rowGraphRemove, "A scalar has another form.", "Read and write the scalar in the new form."},
-		{"graphql-field-removed", Breaking, rowGraphRemove, "A field is gone.", "Stop selecting the field."},
-		{"graphql-field-renamed", Breaking, rowGraphRemove, "A field is gone, and one of the same shape is new.", "Select the field by its new name."},
-		{"graphql-field-added", NonBreaking, rowGraphAdd, "A field is new.", ""},
+		{"graphql-field-removed", Breaking, rowGraphRemove, "A field of a type is gone.", "Stop selecting the field."},
+		{"graphql-field-renamed", Breaking, rowGraphRemove, "A field of a type is gone, and one of the same shape is new.", "Select the field by its new name."},
+		{"graphql-field-added", NonBreaking, rowGraphAdd, "A type has a new field.", ""},
 		{"graphql-field-type-changed", Breaking, rowGraphRemove, "A field has another type, or may be null.", "Read the new type."},
 		{"graphql-field-type-narrowed", NonBreaking, rowGraphImplicit, "A field is never null.", ""},
 		{"graphql-argument-removed", Breaking, rowGraphRemove, "An argument is gone.", "Stop sending the argument."},
@@ -45,7 +45,7 @@ func graphRules() []Rule {
 		{"graphql-directive-location-removed", Breaking, rowGraphRemove, "A directive may not stand there any more, or not twice.", "Take the directive away from there."},
 		{"graphql-directive-location-added", NonBreaking, rowGraphImplicit, "A directive may stand in another place, too.", ""},
 		{"graphql-deprecated", NonBreaking, rowGraphRetire, "Something is deprecated and can still be selected.", ""},
-		{"graphql-undeprecated", NonBreaking, rowGraphRetire, "Something is no longer deprecated.", ""},
+		{"graphql-undeprecated", NonBreaking, rowGraphRetire, "Something in the schema is no longer deprecated.", ""},
 	}
 }
 

@@ -11,20 +11,25 @@ func (w *walk) wrapped(z zone, subject string, old, new any, a, b *view, depth i
 	if len(a.groups) == len(b.groups) || len(a.groups)+len(b.groups) != 1 || old == nil || new == nil {
 		return false
 	}
-	x, y := group{variants: []any{old}}, group{variants: []any{new}}
-	if len(a.groups) == 1 {
-		if !a.choice() {
-			return false
-		}
-		x = a.groups[0]
-	} else {
-		if !b.choice() {
-			return false
-		}
-		y = b.groups[0]
+	switch {
+	case len(a.groups) == 1 && a.choice():
+		w.variants(z, subject, a.groups[0], lone(w.new, new, a.groups[0]), depth)
+	case len(b.groups) == 1 && b.choice():
+		w.variants(z, subject, lone(w.old, old, b.groups[0]), b.groups[0], depth)
+	default:
+		return false
 	}
-	w.variants(z, subject, x, y, depth)
 	return true
+}
+
+// lone makes a choice of one schema, by its name where the other choice has a
+// variant of that name.
+func lone(root object, schema any, other group) group {
+	name := component(schema)
+	if name == "" || !slices.ContainsFunc(other.variants, func(v any) bool { return component(v) == name }) {
+		schema = resolve(root, schema)
+	}
+	return group{variants: []any{schema}}
 }
 
 // choice reports whether a view is nothing but its variants.
