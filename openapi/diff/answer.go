@@ -19,7 +19,7 @@ func (w *walk) answers(old, new object) {
 			continue
 		}
 		matched[to] = true
-		w.where, w.seen = operation+" → "+status, make(map[string]bool)
+		w.where = operation + " → " + status
 		w.answer(z, resolve(w.old, old[status]), resolve(w.new, new[to]))
 		w.where = operation
 	}
@@ -82,7 +82,7 @@ func (w *walk) headers(z zone, a, b object) {
 		case !had:
 			w.note(string(z)+"-header-added", subject, "", schemaText(w.new, schemaOf(w.new, y.object)))
 		default:
-			w.header(z, subject, x.object, y.object)
+			w.shared(string(z)+" "+subject, x, y, func() { w.header(z, subject, x.object, y.object) })
 		}
 	}
 }
@@ -102,6 +102,16 @@ func (w *walk) header(z zone, subject string, a, b object) {
 type named struct {
 	name   string
 	object object
+	ref    string // where it is a component
+}
+
+// shared compares a pair of components once, and another pair where it stands.
+func (w *walk) shared(subject string, a, b named, compare func()) {
+	if a.ref == "" || b.ref == "" {
+		compare()
+		return
+	}
+	w.once(subject+"\n"+a.ref+"\n"+b.ref, compare)
 }
 
 // fold returns header fields by their names in lower case. Content-Type is
@@ -111,7 +121,7 @@ func fold(root, headers object) map[string]named {
 	for _, name := range headers.names() {
 		o := resolve(root, headers[name])
 		if key := strings.ToLower(name); o != nil && key != "content-type" {
-			all[key] = named{name, o}
+			all[key] = named{name, o, component(headers[name])}
 		}
 	}
 	return all

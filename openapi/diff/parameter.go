@@ -25,7 +25,7 @@ func (w *walk) parameters(a, b *operation) {
 		case !had:
 			w.note("parameter-added", subject, "", schemaText(w.new, schemaOf(w.new, y.object)))
 		default:
-			w.parameter(subject, x.object, y.object)
+			w.shared(subject, x, y, func() { w.parameter(subject, x.object, y.object) })
 		}
 	}
 }
@@ -48,7 +48,7 @@ func parametersOf(root object, op *operation) map[string]named {
 			} else if i := strings.Index(op.path, "{"+name+"}"); in == "path" && i >= 0 {
 				key = fmt.Sprintf("path %d", strings.Count(op.path[:i], "{"))
 			}
-			all[key] = named{in + " parameter " + name, o}
+			all[key] = named{in + " parameter " + name, o, component(p)}
 		}
 	}
 	return all

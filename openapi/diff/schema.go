@@ -6,27 +6,62 @@ import (
 	"strings"
 )
 
-// maxSteps is how many pairs of schemas one comparison may take.
-const maxSteps = 4_000_000
+const (
+	maxSteps = 4_000_000 // how many pairs of schemas one comparison may take
+	maxChain = 2_000     // how many components may lead from one to the next
+)
 
 // schema compares two schemas in a zone. The subject says what they describe;
 // from a component on, it is the component.
 func (w *walk) schema(z zone, subject string, old, new any, depth int) {
-	if w.steps++; w.steps > maxSteps || depth > maxDepth || old == nil && new == nil {
+	if depth > maxDepth || old == nil && new == nil {
 		return
 	}
-	if name := component(old); name != "" {
-		subject = name
-	} else if name := component(new); name != "" && old == nil {
-		subject = name
+	key := ""
+	if nests(old) || nests(new) {
+		key = string(z) + "\n" + canon(old) + "\n" + canon(new)
 	}
-	if old != nil && new != nil && nests(old, new) {
-		key := string(z) + "\n" + subject + "\n" + canon(old) + "\n" + canon(new)
-		if w.seen[key] {
-			return
+	if name := anchor(old); name != "" {
+		w.once(key, func() { w.pair(z, name, old, new, 0) })
+		return
+	}
+	if w.active[key] {
+		return
+	}
+	if key != "" {
+		w.active[key] = true
+		defer delete(w.active, key)
+	}
+	w.pair(z, subject, old, new, depth)
+}
+
+// nests reports whether a schema can lead back to itself: it is a reference,
+// or merged of several schemas.
+func nests(schema any) bool {
+	o := asObject(schema)
+	return o["$ref"] != nil || o["allOf"] != nil
+}
+
+// anchor is the component that a schema is, alone or as the only part.
+func anchor(schema any) string {
+	o := asObject(schema)
+	if parts := o.list("allOf"); len(parts) == 1 {
+		for name := range o {
+			if name != "allOf" && !slices.Contains(notes, name) {
+				return ""
+			}
 		}
-		w.seen[key] = true
+		return component(parts[0])
 	}
+	return component(schema)
+}
+
+// pair compares two schemas whatever led to them.
+func (w *walk) pair(z zone, subject string, old, new any, depth int) {
+	if w.steps >= maxSteps {
+		return
+	}
+	w.steps++
 	a, b := viewOf(w.old, old), viewOf(w.new, new)
 	if w.wrapped(z, subject, old, new, a, b, depth) || !w.types(z, subject, a, b) {
 		return
@@ -36,18 +71,6 @@ func (w *walk) schema(z zone, subject string, old, new any, depth int) {
 	w.fields(z, subject, a, b, depth)
 	w.elements(z, subject, a, b, depth)
 	w.groups(z, subject, a, b, depth)
-}
-
-// nests reports whether a pair can lead back to itself: one is a reference, or
-// was merged of several schemas.
-func nests(old, new any) bool {
-	for _, schema := range []any{old, new} {
-		o := asObject(schema)
-		if o["$ref"] != nil || o["allOf"] != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // id is a rule's id in a zone.

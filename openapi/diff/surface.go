@@ -14,24 +14,22 @@ type walk struct {
 	ledger   ledger
 	steps    int // schemas compared; see schema.go
 
-	where string          // the operation that is compared
-	seen  map[string]bool // pairs of schemas met in this operation
+	where   string           // the operation that is compared
+	nodes   map[string]*node // pairs of components that were compared
+	current *node            // the pair that is compared; nil between them
+	chain   int              // how many pairs led to it
+	active  map[string]bool  // pairs of merged schemas that led here
 }
 
 func compareAPIs(old, new object) ([]Change, error) {
-	w := &walk{old: old, new: new}
+	w := &walk{old: old, new: new, active: make(map[string]bool)}
 	w.basePaths()
 	w.endpoints()
 	w.webhooks("", old.object("webhooks"), new.object("webhooks"))
-	if w.steps > maxSteps {
+	if w.steps >= maxSteps {
 		return nil, errDeep
 	}
 	return w.ledger.changes(), nil
-}
-
-// note records a change in the operation that is compared.
-func (w *walk) note(id, subject, before, after string) {
-	w.ledger.add(finding{id, subject, before, after}, w.where)
 }
 
 // basePaths compares where the service answers. Hosts are left out: a
@@ -113,7 +111,7 @@ func (w *walk) endpoints() {
 		case a == nil:
 			come[key] = b
 		default:
-			w.where, w.seen = a.name(), make(map[string]bool)
+			w.where = a.name()
 			w.operation(a, b)
 		}
 	}
@@ -205,7 +203,7 @@ func (w *walk) webhooks(prefix string, olds, news object) {
 		case a == nil:
 			w.note("webhook-added", prefix+b.path, "", b.path)
 		default:
-			w.where, w.seen = "webhook "+prefix+a.path, make(map[string]bool)
+			w.where = "webhook " + prefix + a.path
 			w.deprecation("webhook "+prefix+a.path, a.object, b.object)
 			w.bodies(response, resolve(w.old, a.object["requestBody"]), resolve(w.new, b.object["requestBody"]))
 			w.where = within
