@@ -11,10 +11,11 @@ func (w *walk) answers(old, new object) {
 	operation := w.where
 	defer func() { w.where = operation }()
 	matched := make(map[string]bool)
+	old, new = stated(old), stated(new)
 	for _, status := range old.names() {
-		to := counterpart(status, new)
+		to, ok := counterpart(status, new)
 		z := zoneOf(status)
-		if to == "" {
+		if !ok {
 			w.note(string(z)+"-status-removed", "status "+status, status, strings.Join(others(z, new, old), ", "))
 			continue
 		}
@@ -24,7 +25,7 @@ func (w *walk) answers(old, new object) {
 		w.where = operation
 	}
 	for _, status := range new.names() {
-		if !matched[status] && counterpart(status, old) == "" {
+		if _, ok := counterpart(status, old); !ok && !matched[status] {
 			w.note(string(zoneOf(status))+"-status-added", "status "+status, "", status)
 		}
 	}
@@ -44,23 +45,32 @@ func zoneOf(status string) zone {
 	return response
 }
 
+// stated are the responses without extensions.
+func stated(responses object) object {
+	all := make(object, len(responses))
+	for status, answer := range responses {
+		if !strings.HasPrefix(status, "x-") {
+			all[status] = answer
+		}
+	}
+	return all
+}
+
 // counterpart finds the response for a status: its own, that of its class, or
 // for a failure the default.
-func counterpart(status string, in object) string {
+func counterpart(status string, in object) (string, bool) {
 	if _, ok := in[status]; ok {
-		return status
+		return status, true
 	}
 	if len(status) == 3 {
 		for _, class := range []string{status[:1] + "XX", status[:1] + "xx"} {
 			if _, ok := in[class]; ok {
-				return class
+				return class, true
 			}
 		}
 	}
-	if _, ok := in["default"]; ok && zoneOf(status) == failure {
-		return "default"
-	}
-	return ""
+	_, ok := in["default"]
+	return "default", ok && zoneOf(status) == failure
 }
 
 func (w *walk) answer(z zone, a, b object) {

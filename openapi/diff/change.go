@@ -53,7 +53,7 @@ func (l *ledger) add(f finding, where string) {
 		l.where = make(map[finding][]string)
 	}
 	places := l.where[f]
-	if where != "" && !slices.Contains(places, where) {
+	if where != "" && (len(places) == 0 || places[len(places)-1] != where) {
 		places = append(places, where)
 	}
 	l.where[f] = places
@@ -64,7 +64,7 @@ func (l *ledger) changes() []Change {
 	all := make([]Change, 0, len(l.where))
 	for f, places := range l.where {
 		slices.Sort(places)
-		all = append(all, Change{Rule: *ruleOf(f.id), Subject: f.subject, Before: f.before, After: f.after, Where: places})
+		all = append(all, Change{Rule: *ruleOf(f.id), Subject: f.subject, Before: f.before, After: f.after, Where: slices.Compact(places)})
 	}
 	slices.SortFunc(all, func(a, b Change) int {
 		return cmp.Or(

@@ -116,6 +116,9 @@ func covers(a, b []string) bool {
 	if a == nil || b == nil {
 		return a == nil
 	}
+	if len(b) == 0 { // null alone is a type of its own
+		return len(a) == 0
+	}
 	return !slices.ContainsFunc(b, func(t string) bool { return !slices.Contains(a, t) })
 }
 

@@ -76,6 +76,9 @@ func (o *operation) name() string { return strings.ToUpper(o.method) + " " + o.p
 func operations(root, paths object) map[string]*operation {
 	all := make(map[string]*operation)
 	for _, path := range paths.names() {
+		if strings.HasPrefix(path, "x-") {
+			continue
+		}
 		item := resolve(root, paths[path])
 		for _, method := range methods {
 			if op := item.object(method); op != nil {
