@@ -89,20 +89,28 @@ func describes(tree object) bool {
 // plant reads JSON or YAML. The tree is nil where the text is no object.
 func plant(text []byte) (object, error) {
 	var value any
+	var notJSON error
 	if text[0] == '{' {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		if err := d.Decode(&value); err == nil {
+		if notJSON = d.Decode(&value); notJSON == nil {
 			return asObject(value), nil
-		} else if _, ok := errors.AsType[*json.SyntaxError](err); ok && !bytes.Contains(text, []byte("\n")) {
-			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
+		line := 1 + bytes.Count(text[:min(int(d.InputOffset()), len(text))], []byte("\n"))
+		if wrong, ok := errors.AsType[*json.SyntaxError](notJSON); ok {
+			line = 1 + bytes.Count(text[:min(int(wrong.Offset), len(text))], []byte("\n"))
+		}
+		notJSON = fmt.Errorf("it is not JSON: line %d: %w", line, notJSON)
 	}
-	if err := yaml.Unmarshal(text, &value); err != nil {
-		message, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
-		return nil, fmt.Errorf("it is neither JSON nor YAML: %s", message)
+	err := yaml.Unmarshal(text, &value)
+	switch {
+	case err == nil:
+		return asObject(value), nil
+	case notJSON != nil && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte(`"`)): // its names are quoted
+		return nil, notJSON
 	}
-	return asObject(value), nil
+	message, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
+	return nil, fmt.Errorf("it is neither JSON nor YAML: %s", message)
 }
 
 // readOpenAPI checks that a tree is a description that can be compared.
