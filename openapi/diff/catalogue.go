@@ -135,3 +135,47 @@ func receivedRules() []Rule {
 		{"response-kind-added", Typed, rowEnum, "A value may have another form, named by its discriminator.", "Have an answer for kinds that are not known."},
 	}
 }
+
+// graphRules are the rules about GraphQL schemas.
+func graphRules() []Rule {
+	return []Rule{
+		{"graphql-operation-removed", Breaking, rowGraphRemove, "A kind of operation is gone.", "Stop using it."},
+		{"graphql-operation-added", NonBreaking, rowGraphAdd, "A kind of operation is new.", ""},
+		{"graphql-type-removed", Breaking, rowGraphRemove, "A type is gone.", "Stop naming the type."},
+		{"graphql-type-added", NonBreaking, rowGraphAdd, "A type is new.", ""},
+		{"graphql-kind-changed", Breaking, rowGraphRemove, "A type is of another kind.", "Use the type as what it is now."},
+		{"graphql-scalar-changed", Breaking, rowGraphRemove, "A scalar has another form.", "Read and write the scalar in the new form."},
+		{"graphql-field-removed", Breaking, rowGraphRemove, "A field of a type is gone.", "Stop selecting the field."},
+		{"graphql-field-renamed", Breaking, rowGraphRemove, "A field of a type is gone, and one of the same shape is new.", "Select the field by its new name."},
+		{"graphql-field-added", NonBreaking, rowGraphAdd, "A type has a new field.", ""},
+		{"graphql-field-type-changed", Breaking, rowGraphRemove, "A field has another type, or may be null.", "Read the new type."},
+		{"graphql-field-type-narrowed", NonBreaking, rowGraphImplicit, "A field is never null.", ""},
+		{"graphql-argument-removed", Breaking, rowGraphRemove, "An argument is gone.", "Stop sending the argument."},
+		{"graphql-argument-added", NonBreaking, rowGraphAdd, "An optional argument is new.", ""},
+		{"graphql-argument-added-required", Breaking, rowGraphRemove, "A required argument is new.", "Send the argument."},
+		{"graphql-argument-type-tightened", Breaking, rowGraphRemove, "An argument has another type, or may not be null.", "Send the new type."},
+		{"graphql-argument-type-relaxed", NonBreaking, rowGraphImplicit, "An argument may be null.", ""},
+		{"graphql-input-field-removed", Breaking, rowGraphRemove, "A field of an input is gone.", "Stop sending the field."},
+		{"graphql-input-field-renamed", Breaking, rowGraphRemove, "A field of an input is gone, and one of the same shape is new.", "Send the field by its new name."},
+		{"graphql-input-field-added", NonBreaking, rowGraphAdd, "An optional field of an input is new.", ""},
+		{"graphql-input-field-added-required", Breaking, rowGraphInput, "A non-null field of an input is new and has no default.", "Send the field."},
+		{"graphql-input-field-type-tightened", Breaking, rowGraphRemove, "A field of an input has another type, or may not be null.", "Send the new type."},
+		{"graphql-input-field-type-relaxed", NonBreaking, rowGraphImplicit, "A field of an input may be null.", ""},
+		{"graphql-default-changed", Breaking, rowGraphRemove, "What is left out means something else.", "Send the old default where it is meant."},
+		{"graphql-default-added", NonBreaking, rowGraphImplicit, "What is left out has a default.", ""},
+		{"graphql-one-of-added", Breaking, rowGraphRemove, "An input must have exactly one of its fields.", "Send one field only."},
+		{"graphql-one-of-removed", NonBreaking, rowGraphImplicit, "An input may have several of its fields.", ""},
+		{"graphql-enum-value-removed", Breaking, rowGraphRemove, "A value of an enum is gone.", "Neither send nor wait for the value."},
+		{"graphql-enum-value-added", NonBreaking, rowGraphAdd, "An enum has a new value.", ""},
+		{"graphql-union-member-removed", Breaking, rowGraphRemove, "A union has lost a type.", "Stop selecting the type in the union."},
+		{"graphql-union-member-added", Typed, rowGraphAdd, "A union has another type, too.", "Have an answer for types that are not known."},
+		{"graphql-interface-removed", Breaking, rowGraphRemove, "A type no longer has an interface.", "Stop selecting the type by the interface."},
+		{"graphql-interface-added", Typed, rowGraphAdd, "A type has another interface, which so has another type.", "Have an answer for types that are not known."},
+		{"graphql-directive-removed", Breaking, rowGraphRemove, "A directive is gone.", "Stop using the directive."},
+		{"graphql-directive-added", NonBreaking, rowGraphAdd, "A directive is new.", ""},
+		{"graphql-directive-location-removed", Breaking, rowGraphRemove, "A directive may not stand there any more, or not twice.", "Take the directive away from there."},
+		{"graphql-directive-location-added", NonBreaking, rowGraphImplicit, "A directive may stand in another place, too.", ""},
+		{"graphql-deprecated", NonBreaking, rowGraphRetire, "Something is deprecated and can still be selected.", ""},
+		{"graphql-undeprecated", NonBreaking, rowGraphRetire, "Something in the schema is no longer deprecated.", ""},
+	}
+}

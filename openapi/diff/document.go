@@ -49,6 +49,9 @@ func read(text []byte) (*Document, error) {
 		return nil, errors.New("it is empty; give an OpenAPI 3 description or a GraphQL schema")
 	}
 	tree, err := plant(text)
+	if errors.Is(err, errDeep) {
+		return nil, err
+	}
 	if err != nil || !describes(tree) {
 		doc, wrong := readSDL(text)
 		if wrong == nil {
@@ -68,6 +71,32 @@ func read(text []byte) (*Document, error) {
 		return readIntrospection(schema)
 	}
 	return readOpenAPI(tree)
+}
+
+// towering reports whether a text is nested beyond what any description is:
+// the readers of YAML and of GraphQL would take all memory for it.
+func towering(text []byte) bool {
+	const most = 2_000
+	depth, run := 0, 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(0, depth-1)
+		}
+		switch c {
+		case '-', '?', ':':
+			run++ // of sequences in sequences on one line
+		case ' ', '\t':
+		default:
+			run = 0
+		}
+		if depth > most || run > most {
+			return true
+		}
+	}
+	return false
 }
 
 // structured reports whether a text that could not be read was meant as JSON or
@@ -101,6 +130,9 @@ func plant(text []byte) (object, error) {
 			line = 1 + bytes.Count(text[:min(int(wrong.Offset), len(text))], []byte("\n"))
 		}
 		notJSON = fmt.Errorf("it is not JSON: line %d: %w", line, notJSON)
+	}
+	if towering(text) {
+		return nil, errDeep
 	}
 	err := yaml.Unmarshal(text, &value)
 	switch {

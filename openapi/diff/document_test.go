@@ -37,6 +37,10 @@ func TestRead(t *testing.T) {
 		{"a reference in an example is none", "openapi: 3.1.0\npaths: {}\ncomponents: {schemas: {A: {example: {$ref: '#/b'}}}}\n", OpenAPI, ""},
 		{"an introspection without types", `{"__schema": {}}`, "", "has no types"},
 		{"a query", "{ a }", "", ""},
+		{"a tower of YAML", "openapi: 3.1.0\npaths: " + strings.Repeat("[", 100_000), "", errDeep.Error()},
+		{"a tower of YAML in one line", "openapi: 3.1.0\npaths:\n" + strings.Repeat("- ", 100_000) + "a", "", errDeep.Error()},
+		{"a tower of JSON", `{"openapi": "3.1.0", "paths": ` + strings.Repeat("[", 100_000), "", errDeep.Error()},
+		{"a tower of GraphQL", "type Query { a: " + strings.Repeat("[", 1_000_000), "", errDeep.Error()},
 	}
 	for _, test := range tests {
 		doc, err := Read("here", []byte(test.text))

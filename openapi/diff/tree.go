@@ -132,7 +132,7 @@ func number(value any) (*big.Float, bool) {
 	return n, false
 }
 
-// plain writes a number for people; "" where there is none.
+// plain writes a value for people; "" where there is none.
 func plain(value any) string {
 	if value == nil {
 		return ""
