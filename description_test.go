@@ -27,7 +27,8 @@ const refresh = "go test . -run TestDescriptions -update"
 //
 // Another description is a failure. Where it breaks no client, -update
 // refreshes the file, and the change is seen in the review. Where it does, the
-// change belongs in a new version: -update refuses it.
+// change belongs in a new version: -update refuses it, unless the version is
+// yet to come.
 func TestDescriptions(t *testing.T) {
 	kept := make(map[string]bool)
 	for _, v := range version.BuiltIn().Versions() {
@@ -46,7 +47,7 @@ func TestDescriptions(t *testing.T) {
 			breaks, message := judge(t, v.Name, want, got)
 			switch {
 			case message == "":
-			case *update && !breaks:
+			case *update && (!breaks || v.Status(time.Now()) == version.Upcoming):
 				write(t, path, got)
 			default:
 				t.Error(message)

@@ -61,7 +61,7 @@ func (d *differ) Run(k *kong.Kong) error {
 		return misuse{err}
 	}
 	if d.Old == "" || d.New == "" {
-		return misuse{errors.New("name two descriptions, as in parley diff old.yaml new.yaml. See parley diff --help.")}
+		return misuse{errors.New("name two descriptions, as in parley diff old.yaml new.yaml; see parley diff --help")}
 	}
 	if d.Old == "-" && d.New == "-" {
 		return misuse{errors.New("only one of OLD and NEW can be standard input")}

@@ -54,7 +54,7 @@ func TestMutations(t *testing.T) {
 		if len(all) == 0 {
 			t.Error("a kind of mutation found nothing to change")
 		}
-		const most = 6 // of a kind, spread over the description
+		const most = 4 // of a kind, spread over the description
 		step := max(1, len(all)/most)
 		for i := 0; i < len(all); i += step {
 			mutated(t, old, new, &all[i])
