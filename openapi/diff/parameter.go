@@ -127,7 +127,7 @@ func (w *walk) requestBody(old, new any) {
 
 // bodies compares a body in its media types.
 func (w *walk) bodies(z zone, a, b object) {
-	old, new := a.object("content"), b.object("content")
+	old, new := contentOf(a), contentOf(b)
 	for _, t := range union(old, new) {
 		x, had := old[t]
 		y, has := new[t]
@@ -141,4 +141,16 @@ func (w *walk) bodies(z zone, a, b object) {
 			w.schema(z, subject, resolve(w.old, x)["schema"], resolve(w.new, y)["schema"], 0)
 		}
 	}
+}
+
+// contentOf returns the content of a body by its media types in lower case and
+// without parameters.
+func contentOf(body object) object {
+	content := body.object("content")
+	all := make(object, len(content))
+	for _, name := range content.names() {
+		t, _, _ := strings.Cut(name, ";")
+		all[strings.ToLower(strings.TrimSpace(t))] = content[name]
+	}
+	return all
 }

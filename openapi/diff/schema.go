@@ -12,7 +12,7 @@ const (
 )
 
 // schema compares two schemas in a zone. The subject says what they describe;
-// from a component on, it is the component.
+// where both are components, it is the component from there on.
 func (w *walk) schema(z zone, subject string, old, new any, depth int) {
 	if depth > maxDepth || old == nil && new == nil {
 		return
@@ -21,7 +21,7 @@ func (w *walk) schema(z zone, subject string, old, new any, depth int) {
 	if nests(old) || nests(new) {
 		key = string(z) + "\n" + canon(old) + "\n" + canon(new)
 	}
-	if name := anchor(old); name != "" {
+	if name := anchor(old); name != "" && anchor(new) != "" {
 		w.once(key, func() { w.pair(z, name, old, new, 0) })
 		return
 	}

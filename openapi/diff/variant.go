@@ -54,6 +54,9 @@ func (w *walk) groups(z zone, subject string, a, b *view, depth int) {
 // variants pairs the variants of two choices: by reference, title or text, and
 // the one that is left on each side with the other.
 func (w *walk) variants(z zone, subject string, a, b group, depth int) {
+	if a.by != "" && b.by != "" && a.by != b.by {
+		w.constraint(z, subject, 2, "discriminator: "+a.by, "discriminator: "+b.by)
+	}
 	old, new := slices.Clone(a.variants), slices.Clone(b.variants)
 	for _, key := range []func(any) string{component, variantTitle, func(v any) string { return canon(bare(v, 0)) }} {
 		for i := 0; i < len(old); i++ {
@@ -75,7 +78,7 @@ func (w *walk) variants(z zone, subject string, a, b group, depth int) {
 		w.note(id(z, "-variant-removed"), subject, schemaText(w.old, v), "")
 	}
 	rule := "-variant-added"
-	if !z.sent() && a.discriminated && b.discriminated {
+	if !z.sent() && a.by != "" && a.by == b.by {
 		rule = "-kind-added"
 	}
 	for _, v := range new {

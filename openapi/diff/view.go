@@ -24,13 +24,14 @@ type view struct {
 	patterns map[string]any    // patternProperties
 	other    map[string]string // what is compared as text only, by keyword
 
+	nullable                        bool // as 3.0 says null, also without a type
 	readOnly, writeOnly, deprecated bool
 }
 
 // A group is a oneOf or anyOf.
 type group struct {
-	variants      []any
-	discriminated bool
+	variants []any
+	by       string // the field that tells them apart; empty where none does
 }
 
 // opaque are the keywords that can be told apart but not compared.
@@ -88,6 +89,7 @@ func (v *view) mergeValues(o object) {
 	if types != nil {
 		v.types, v.null = types, null
 	}
+	v.nullable = v.nullable || o.is("nullable")
 	listed, ok := o["enum"].([]any)
 	if constant, has := o["const"]; has {
 		listed, ok = []any{constant}, true
@@ -176,7 +178,7 @@ func (v *view) mergeGroup(root, o object, keyword string, path []string, depth i
 	if len(variants) == 1 {
 		v.merge(root, variants[0], path, depth+1)
 	} else {
-		v.groups = append(v.groups, group{variants, o.object("discriminator") != nil})
+		v.groups = append(v.groups, group{variants, o.object("discriminator").text("propertyName")})
 	}
 	v.null = v.null || null
 }
@@ -184,6 +186,7 @@ func (v *view) mergeGroup(root, o object, keyword string, path []string, depth i
 // settle derives the type from the values where only those are given, and
 // whether null is allowed.
 func (v *view) settle() {
+	v.null = v.null || v.nullable
 	if v.enum == nil {
 		return
 	}
