@@ -71,6 +71,9 @@ resource < rooms/task, rooms/user;
 resource, github.com/goccy/go-yaml < openapi;
 resource < graph;
 
+# The comparison of descriptions stands alone: it reads text and knows no service.
+github.com/goccy/go-yaml, github.com/vektah/gqlparser/v2 < openapi/diff;
+
 # A room of the system imports no other room.
 resource < internal/account, internal/apikey;
 resource, github.com/go-json-experiment/json < internal/delivery;
@@ -87,7 +90,7 @@ github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometh
 < parley;
 
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, openapi/diff, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 
@@ -328,6 +331,7 @@ func TestImportsCaught(t *testing.T) {
 		{"the pages know resources", "console", "resource", "nothing else of ours"},
 		{"something calls back up", "openapi", "parley", "The doors"},
 		{"the root knows a room", "parley", "rooms/task", "the rooms are given to it"},
+		{"the comparison of descriptions knows the service", "openapi/diff", "openapi", "stands alone"},
 		{"a script imports the house", "scripts/testreport", "parley", "beside the house"},
 		{"a new package", "novelty", "", "novelty is not named in the policy"},
 	}

@@ -19,9 +19,11 @@ Examples:
   parley serve --addr :9000              # on every interface
   parley serve --help                    # every setting
   parley listen --secret whsec_…         # webhooks, as they come
+  parley diff old.yaml new.yaml          # does the change break a client?
 
 Documentation: https://github.com/parley-api/parley/tree/main/docs
 `,
+	"diff": diffEnding,
 	"serve": `
 Every flag can also be a variable of the environment, named in parentheses, or
 a line of the file that --config names. A flag beats the environment, and the
@@ -96,7 +98,9 @@ func help() []kong.Option {
 			if err := kong.DefaultHelpPrinter(o, ctx); err != nil {
 				return err
 			}
-			_, err := io.WriteString(ctx.Stdout, endings[strings.TrimSuffix(ctx.Command(), " <file>")])
+			name, _, _ := strings.Cut(ctx.Command(), " <") // without its arguments
+			name, _, _ = strings.Cut(name, " [")
+			_, err := io.WriteString(ctx.Stdout, endings[name])
 			return err
 		}),
 	}

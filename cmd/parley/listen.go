@@ -100,7 +100,7 @@ func (h *hearing) ear(k *kong.Kong) (*ear, error) {
 		}
 	}
 	e.client = newForwarder()
-	e.paper = &paper{out: k.Stdout, json: h.JSON || !terminal(os.Stdout), colour: terminal(os.Stdout) && os.Getenv("NO_COLOR") == ""}
+	e.paper = &paper{out: k.Stdout, json: h.JSON || !terminal(os.Stdout), colour: colourful(os.Stdout)}
 	if len(e.secrets) > 0 {
 		e.receiver = webhook.NewReceiver(e.secrets, e.enqueue, &webhook.ReceiverOptions{
 			Timeout: h.Delay + time.Minute, Observe: e.observe,
@@ -122,6 +122,7 @@ func parseRate(text string) (float64, error) {
 	return rate, nil
 }
 
+// terminal reports whether somebody watches.
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
