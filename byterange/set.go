@@ -76,6 +76,7 @@ func appendRanges(dst []Range, header string, size int64, o *Options) ([]Range, 
 		if len(pieces) == limit {
 			pieces = merge(pieces)
 			limit = max(few, 2*len(pieces))
+			pieces = slices.Grow(pieces, limit-len(pieces))
 		}
 		p.place = count
 		pieces = append(pieces, p)
