@@ -137,7 +137,6 @@ events { worker_connections 1024; }
 http {
     access_log off;
     sendfile on;
-    tcp_nopush on;
     keepalive_requests 1000000000;
     default_type application/octet-stream;
     client_body_temp_path %[1]s/body;
@@ -156,7 +155,7 @@ func (b *bench) startNginx(ctx context.Context) (*contender, error) {
 	if out, err := exec.CommandContext(ctx, filepath.Join("scripts", "need"), "nginx-light="+b.nginx).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("installing nginx: %w\n%s", err, out)
 	}
-	c := &contender{name: "nginx", about: "one worker, sendfile and tcp_nopush on, no access log", path: "/" + filepath.Base(b.file)}
+	c := &contender{name: "nginx", about: "one worker, sendfile on, no access log", path: "/" + filepath.Base(b.file)}
 	said, err := exec.CommandContext(ctx, b.nginx, "-v").CombinedOutput()
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"runtime"
@@ -10,15 +9,24 @@ import (
 	"github.com/parley-api/parley/byterange"
 )
 
-// serve is a server process: "standard" is http.ServeContent, "parley"
-// package byterange.
+// serve is a server process.
 func serve(kind, name string) error {
-	info, err := os.Stat(name)
+	h, err := handler(kind, name)
 	if err != nil {
 		return err
 	}
+	return server.Serve(h, server.Ready{Version: runtime.Version()})
+}
+
+// handler serves a file: "standard" by http.ServeContent, "parley" by package
+// byterange.
+func handler(kind, name string) (http.Handler, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
 	etag := `"1"`
-	handler := func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, err := os.Open(name)
 		if err != nil {
 			panic(err)
@@ -33,8 +41,7 @@ func serve(kind, name string) error {
 		}
 		c := byterange.Content{Size: info.Size(), ETag: etag, Modified: info.ModTime(), File: f}
 		if err := byterange.Serve(w, r, c, nil); err != nil {
-			panic(fmt.Errorf("serving: %w", err))
+			panic(http.ErrAbortHandler)
 		}
-	}
-	return server.Serve(http.HandlerFunc(handler), server.Ready{Version: runtime.Version()})
+	}), nil
 }
