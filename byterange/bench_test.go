@@ -1,7 +1,9 @@
 package byterange
 
 import (
+	"bytes"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -31,6 +33,38 @@ func benchmark(b *testing.B, size int64, status int, header string) {
 			}
 			b.SetBytes(length)
 			b.ReportMetric((used()-before)/float64(n), "cpu-us/op")
+		})
+	}
+}
+
+// A sink is a response that nobody reads.
+type sink struct{ header http.Header }
+
+func (s sink) Header() http.Header         { return s.header }
+func (s sink) Write(b []byte) (int, error) { return len(b), nil }
+func (s sink) WriteHeader(int)             {}
+
+// BenchmarkServe is the work of the package alone.
+func BenchmarkServe(b *testing.B) {
+	shared := bytes.NewReader(pattern(32 << 20))
+	for _, bb := range []struct{ name, header string }{
+		{"small", ""}, {"one", "bytes=1000000-1004095"}, {"ten", ten(4 << 10)},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			c := Content{Size: shared.Size(), ETag: `"file"`, ReaderAt: shared}
+			r := &http.Request{Method: "GET", Header: http.Header{}}
+			if bb.header != "" {
+				r.Header.Set("Range", bb.header)
+			} else {
+				c.Size = 1000
+			}
+			w := sink{http.Header{}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Serve(w, r, c, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package byterange
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -84,6 +85,47 @@ func TestKernel(t *testing.T) {
 		resp.Body.Close()
 		if err != nil || n != resp.ContentLength || last.files != tt.files || last.files+last.others != n {
 			t.Errorf("%s: got %d bytes of %d, %d of them as a file, want %d; error %v", tt.why, n, resp.ContentLength, last.files, tt.files, err)
+		}
+	}
+}
+
+// TestKernelShort serves a file that has become shorter than it was said to be:
+// the client must not take what it got for the whole.
+func TestKernelShort(t *testing.T) {
+	name := writeFile(t, pattern(1<<20))
+	for _, tt := range []struct{ why, header string }{
+		{"the whole", ""},
+		{"a part", "bytes=100000-1999999"},
+		{"the last of two parts", "bytes=0-99999,1000000-1999999"},
+	} {
+		errs := make(chan error, 1)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := content(t, "file", name, nil)
+			defer c.File.Close()
+			c.Size = 2 << 20
+			errs <- Serve(w, r, c, nil)
+			panic(http.ErrAbortHandler)
+		}))
+		r, err := http.NewRequest("GET", s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.header != "" {
+			r.Header.Set("Range", tt.header)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		s.Close()
+		if err == nil || n >= resp.ContentLength {
+			t.Errorf("%s: the client got %d bytes of %d, error %v", tt.why, n, resp.ContentLength, err)
+		}
+		cut, ok := errors.AsType[*Interruption](<-errs)
+		if !ok || !cut.Source || cut.Sent != n || !errors.Is(cut, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: got %v after %d bytes, want an interruption by the source", tt.why, cut, n)
 		}
 	}
 }
