@@ -101,6 +101,7 @@ store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,
 github.com/jackc/pgx/v5, golang.org/x/sys
 < bench;
+byterange, bench/internal/server, golang.org/x/sys < bench/bytes;
 `
 
 // An article is one sentence of the policy.
