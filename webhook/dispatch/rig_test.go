@@ -3,6 +3,8 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -192,3 +194,5 @@ type answers []netip.Addr
 func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) { return a, nil }
 
 var public = answers{netip.MustParseAddr("93.184.215.14")}
+
+var quiet = log.New(io.Discard, "", 0)
