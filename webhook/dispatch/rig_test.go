@@ -61,7 +61,7 @@ func (b *book) Body(_ context.Context, d *event.Delivery) ([]byte, error) {
 
 // A rig is a dispatcher over a table in memory.
 type rig struct {
-	*testing.T
+	testing.TB
 	table *queuetest.Memory
 	book  *book
 	d     *dispatch.Dispatcher
@@ -72,8 +72,8 @@ type rig struct {
 }
 
 // newRig returns a rig whose dispatcher does not run yet.
-func newRig(t *testing.T, o *dispatch.Options) *rig {
-	r := &rig{T: t, table: queuetest.NewMemory(nil), book: &book{endpoints: make(map[int64]*dispatch.Endpoint)}, kill: func() {}}
+func newRig(t testing.TB, o *dispatch.Options) *rig {
+	r := &rig{TB: t, table: queuetest.NewMemory(nil), book: &book{endpoints: make(map[int64]*dispatch.Endpoint)}, kill: func() {}}
 	if o != nil {
 		r.o = *o
 	}
