@@ -117,9 +117,10 @@ func (d *Dispatcher) Reserve(endpoint int64) bool {
 		return false
 	}
 	l := d.lane(endpoint)
-	if l.backlog || l.paused != 0 || l.held >= d.allowance(l) || !d.spare(l) {
+	// What comes during a claim may go first: so a lane that is drained faster
+	// than it is filled finds its way back from the table.
+	if l.backlog && !l.claiming || l.paused != 0 || l.held >= d.allowance(l) || !d.spare(l) {
 		l.backlog = true
-		l.woken = true
 		return false
 	}
 	l.reserved++

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"testing"
@@ -170,10 +171,10 @@ func (c *crowd) study(tb testing.TB, r *rig) finding {
 
 // peak watches memory until it is told to stop.
 func peak(stop chan struct{}) (memory uint64, goroutines int) {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		memory = max(memory, m.HeapInuse+m.StackInuse)
+		metrics.Read(sample)
+		memory = max(memory, sample[0].Value.Uint64()-sample[1].Value.Uint64())
 		goroutines = max(goroutines, runtime.NumGoroutine())
 		select {
 		case <-stop:

@@ -93,11 +93,12 @@ func (r *rig) run() *rig {
 	if r.queue != nil {
 		q = r.queue(q)
 	}
-	r.d = dispatch.New(q, r.book, &o)
+	d := dispatch.New(q, r.book, &o)
+	r.d = d
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
-		r.d.Run(ctx)
+		d.Run(ctx)
 		close(ended)
 	}()
 	r.kill = func() {
