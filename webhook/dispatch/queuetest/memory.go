@@ -79,25 +79,6 @@ func (m *Memory) Row(seq, endpoint int64) (Row, bool) {
 	return c, true
 }
 
-// Untried returns the endpoints that have open deliveries and have not had a
-// single attempt.
-func (m *Memory) Untried() map[int64]bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	tried, untried := make(map[int64]bool), make(map[int64]bool)
-	for _, r := range m.rows {
-		if r.Tries > 0 {
-			tried[r.Endpoint] = true
-		}
-	}
-	for id, rows := range m.open {
-		if len(rows) > 0 && !tried[id] {
-			untried[id] = true
-		}
-	}
-	return untried
-}
-
 // Queue returns the table as the process with this fence sees it.
 func (m *Memory) Queue(fence int64) dispatch.Queue { return view{m, fence} }
 
