@@ -329,6 +329,7 @@ func TestImportsCaught(t *testing.T) {
 		{"a room knows a package that is not public", "rooms/task", "internal/apikey", "public packages only"},
 		{"a room writes SQL", "rooms/user", "github.com/jackc/pgx/v5", "A room imports public packages"},
 		{"a room of the system knows another", "internal/eventlog", "internal/account", "A room of the system"},
+		{"the dispatcher knows the store", "webhook/dispatch", "store", "The dispatcher knows deliveries"},
 		{"the pages know resources", "console", "resource", "nothing else of ours"},
 		{"something calls back up", "openapi", "parley", "The doors"},
 		{"the root knows a room", "parley", "rooms/task", "the rooms are given to it"},
