@@ -186,7 +186,7 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 			}
 			d.o.Log.Warn("extending claims", "count", len(list), "error", err)
 			if d.now()-began > every.Microseconds()/2 {
-				d.abandon(d.now())
+				d.abandon()
 				list = nil
 			} else if !sleep(ctx, wait) {
 				return
@@ -232,7 +232,7 @@ func (d *Dispatcher) expiring(now int64) []event.Delivery {
 }
 
 // abandon drops what is queued; the table has it.
-func (d *Dispatcher) abandon(now int64) {
+func (d *Dispatcher) abandon() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range slices.Clone(d.busy) {
