@@ -64,7 +64,7 @@ func (d *Dispatcher) attempt(l *lane, h *held, unknown bool) (*event.Outcome, re
 	t := d.aim(l, e)
 	if t.err != nil {
 		r.none, r.answered, r.final = false, true, true
-		d.bury(o, h, &event.Attempt{Number: h.Tries + 1, Started: now, Error: ErrorURL}, e)
+		d.bury(o, &event.Attempt{Number: h.Tries + 1, Started: now, Error: ErrorURL}, e)
 		o.Reason = "the endpoint's URL is refused: " + t.err.Error()
 		return o, r
 	}
@@ -113,7 +113,7 @@ func (d *Dispatcher) post(o *event.Outcome, h *held, e *Endpoint, t *target, bod
 		r.delivered = true
 	case final:
 		r.final = true
-		d.bury(o, h, a, e)
+		d.bury(o, a, e)
 	case again:
 		d.retry(o, h, a, e, answer.retryAfter)
 		if pause := a.Started + a.Duration + min(answer.retryAfter, longestPause).Microseconds(); a.Status == http.StatusTooManyRequests && answer.retryAfter > 0 {
@@ -129,7 +129,7 @@ func (d *Dispatcher) post(o *event.Outcome, h *held, e *Endpoint, t *target, bod
 const longestPause = 5 * time.Minute
 
 // bury makes the outcome of an attempt that nothing follows.
-func (d *Dispatcher) bury(o *event.Outcome, h *held, a *event.Attempt, e *Endpoint) {
+func (d *Dispatcher) bury(o *event.Outcome, a *event.Attempt, e *Endpoint) {
 	o.Attempt, o.State = a, event.Dead
 	if o.Reason = "answered " + strconv.Itoa(a.Status); a.Error != "" {
 		o.Reason = a.Error
@@ -156,7 +156,7 @@ func (d *Dispatcher) tire(o *event.Outcome, a *event.Attempt, e *Endpoint) {
 func (d *Dispatcher) retry(o *event.Outcome, h *held, a *event.Attempt, e *Endpoint, after time.Duration) {
 	spent := h.Spent + 1
 	if spent >= len(d.o.Schedule) {
-		d.bury(o, h, a, e)
+		d.bury(o, a, e)
 		o.Reason = "failed " + strconv.Itoa(spent) + " times, the last: " + o.Reason
 		return
 	}

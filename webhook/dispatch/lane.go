@@ -122,7 +122,7 @@ func (d *Dispatcher) classify(l *lane, c class) {
 // accept queues a delivery that is counted already.
 func (d *Dispatcher) accept(l *lane, h held, now int64) {
 	if d.closing || l.paused != 0 {
-		d.giveBack(l, h, now, max(now, l.paused), "")
+		d.giveBack(l, h, max(now, l.paused), "")
 		return
 	}
 	l.queue.push(h)
@@ -130,7 +130,7 @@ func (d *Dispatcher) accept(l *lane, h held, now int64) {
 }
 
 // giveBack returns a delivery to the table without an attempt.
-func (d *Dispatcher) giveBack(l *lane, h held, now, due int64, reason string) {
+func (d *Dispatcher) giveBack(l *lane, h held, due int64, reason string) {
 	d.hold(l, -1)
 	d.settle(&event.Outcome{
 		Seq: h.Seq, Endpoint: h.Endpoint, Account: h.Account, Fence: h.Fence,
@@ -146,7 +146,7 @@ func (d *Dispatcher) drain(l *lane, keep int, now, due int64, reason string) {
 			l.queue.push(h)
 			continue
 		}
-		d.giveBack(l, h, now, due, reason)
+		d.giveBack(l, h, due, reason)
 		l.backlog = l.backlog || due <= now
 	}
 }

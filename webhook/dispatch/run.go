@@ -94,35 +94,35 @@ func (d *Dispatcher) Close(ctx context.Context) error {
 // sweeper looks for due deliveries in the table: retries, what other nodes
 // left, and whatever nobody was woken for.
 func (d *Dispatcher) sweeper(ctx context.Context) {
-	timer := time.NewTimer(0)
-	for {
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
+	for alive := true; alive; {
 		began := time.Now()
 		next := d.sweep(ctx)
 		gap := min(max(sweepGap, 10*time.Since(began)), 10*sweepEvery)
-		at := time.Now().Add(max(gap, min(sweepEvery, next)))
-		timer.Reset(time.Until(at))
-		for waiting := true; waiting; {
-			select {
-			case <-d.swept: // a retry of ours may be due sooner
-				d.mu.Lock()
-				hint := max(gap, time.Duration(d.hint-d.now())*time.Microsecond)
-				d.hint = 0
-				d.mu.Unlock()
-				if sooner := time.Now().Add(hint); sooner.Before(at) {
-					at = sooner
-					timer.Reset(hint)
-				}
-			case <-timer.C:
-				timer.Reset(0)
-				waiting = false
-			case <-ctx.Done():
-				return
-			}
+		alive = d.rest(ctx, gap, max(gap, min(sweepEvery, next)))
+	}
+}
+
+// rest waits, but no longer than until a retry of ours becomes due, and no
+// shorter than the gap. It reports whether the context lives.
+func (d *Dispatcher) rest(ctx context.Context, gap, wait time.Duration) bool {
+	until := time.Now().Add(wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-d.swept:
+		}
+		d.mu.Lock()
+		hint := max(gap, time.Duration(d.hint-d.now())*time.Microsecond)
+		d.hint = 0
+		d.mu.Unlock()
+		if sooner := time.Now().Add(hint); sooner.Before(until) {
+			until = sooner
+			timer.Reset(hint)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 			}
 			d.o.Log.Warn("extending claims", "count", len(list), "error", err)
 			if d.now()-began > every.Microseconds()/2 {
-				d.abandon(d.now())
+				d.abandon()
 				list = nil
 			} else if !sleep(ctx, wait) {
 				return
@@ -232,7 +232,7 @@ func (d *Dispatcher) expiring(now int64) []event.Delivery {
 }
 
 // abandon drops what is queued; the table has it.
-func (d *Dispatcher) abandon(now int64) {
+func (d *Dispatcher) abandon() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range slices.Clone(d.busy) {
