@@ -24,6 +24,7 @@ type Options struct {
 // concurrently.
 type Store struct {
 	engine  engine
+	dialect *dialect
 	options Options
 	list    []*table
 	tables  map[*Table]*table
@@ -86,18 +87,17 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 		return nil, err
 	}
 	s := &Store{options: opts.filled(), list: list, tables: byPointer}
-	var d *dialect
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		d = postgresDialect()
+		s.dialect = postgresDialect()
 		s.engine, err = openPostgres(ctx, dsn, &s.options, list)
 	} else {
-		d = sqliteDialect()
+		s.dialect = sqliteDialect()
 		s.engine, err = openSQLite(dsn, &s.options)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: opening the database: %w", err)
 	}
-	if err := s.engine.alone(ctx, func(db session) error { return prepare(db, d, list, s.now()) }); err != nil {
+	if err := s.engine.alone(ctx, func(db session) error { return prepare(db, s.dialect, list, s.now()) }); err != nil {
 		s.engine.close()
 		return nil, fmt.Errorf("store: preparing the database: %w", err)
 	}
@@ -213,8 +213,8 @@ func (s *Store) Secret(ctx context.Context, name string, size int) ([]byte, erro
 	return value, nil
 }
 
-// Prune deletes the replay records that have expired, a few at a time so that
-// commits go on between. A Store also does this by itself every ten minutes.
+// Prune deletes the replay records and uses that have expired, a few at a time
+// so that commits go on between. A Store also does this by itself every ten minutes.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -226,11 +226,22 @@ func (s *Store) Prune(ctx context.Context) error {
 const pruneSlice = 500
 
 func (s *Store) pruneAll(ctx context.Context) error {
+	err := s.pruneSlices(ctx, `DELETE FROM replay WHERE (account, key) IN
+		(SELECT account, key FROM replay WHERE created <= $1 ORDER BY created LIMIT $2)`, s.now()-day)
+	if err != nil {
+		return err
+	}
+	return s.pruneSlices(ctx, `DELETE FROM usage WHERE (version, account, operation, day) IN
+		(SELECT version, account, operation, day FROM usage WHERE day < $1 ORDER BY day LIMIT $2)`, s.now()/day-usageDays)
+}
+
+// pruneSlices runs a statement that deletes what is as old as before, $1, at
+// most $2 rows, until nothing is left.
+func (s *Store) pruneSlices(ctx context.Context, sql string, before int64) error {
 	for {
 		var n int64
 		err := s.engine.alone(ctx, func(db session) (err error) {
-			n, err = db.run(`DELETE FROM replay WHERE (account, key) IN
-				(SELECT account, key FROM replay WHERE created <= $1 ORDER BY created LIMIT $2)`, s.now()-day, int64(pruneSlice))
+			n, err = db.run(sql, before, int64(pruneSlice))
 			return err
 		})
 		if err != nil || n < pruneSlice {
