@@ -69,14 +69,14 @@ resource < graph;
 
 # A room of the system imports no other room.
 resource < internal/account, internal/apikey;
-resource, github.com/go-json-experiment/json < internal/eventlog;
+resource, github.com/go-json-experiment/json < internal/eventlog, internal/usage, internal/notice;
 
 # The pages for people know problems and versions, nothing else of ours.
 problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
 route, ratelimit, webhook, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/eventlog,
+internal/account, internal/apikey, internal/eventlog, internal/notice, internal/usage,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 

@@ -15,6 +15,7 @@ package parley
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -25,6 +26,8 @@ import (
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
 	"github.com/parley-api/parley/internal/eventlog"
+	"github.com/parley-api/parley/internal/notice"
+	"github.com/parley-api/parley/internal/usage"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/openapi"
 	"github.com/parley-api/parley/ratelimit"
@@ -51,6 +54,8 @@ type App struct {
 	limiter  *ratelimit.Limiter
 	flights  idempotency.Flights
 	metrics  *metrics
+	ledger   *usage.Ledger // of versions
+	herald   *notice.Herald
 	requests requestIDs
 	shared   resource.Options // of every room
 }
@@ -58,7 +63,8 @@ type App struct {
 // A passage is a route with what the hall keeps beside it.
 type passage struct {
 	*resource.Route
-	gauges gauges
+	gauges    gauges
+	operation int // its number in the ledger
 }
 
 // New opens the database, brings it up to date and composes the service. The
@@ -83,6 +89,8 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	for i, d := range all {
 		tables[i] = d.Table()
 	}
+	told := notice.NewTable()
+	tables = append(tables, told)
 	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log}, tables...); err != nil {
 		return nil, err
 	}
@@ -90,6 +98,7 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 		a.store.Close()
 		return nil, err
 	}
+	a.watch(accounts, told)
 	return a, nil
 }
 
@@ -125,7 +134,23 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 		}
 		a.offers = append(a.offers, negotiate.New(types...))
 	}
-	return a.surface(eventlog.New(a.store, a.rooms, openapi.Snapshot, a.shared))
+	a.ledger = usage.NewLedger(a.store, a.calendar, a.log)
+	log := eventlog.New(a.store, a.rooms, openapi.Snapshot, a.shared)
+	log.Declare(
+		eventlog.Type{Name: notice.Deprecated, Description: "A version that the account uses is deprecated.", Schema: notice.Schema},
+		eventlog.Type{Name: notice.Retired, Description: "A version that the account used is retired.", Schema: notice.Schema})
+	return a.surface(log, usage.NewRoom(a.ledger, a.store, accounts, a.shared))
+}
+
+// watch begins what goes on besides requests: the ledger of versions is
+// written, and accounts are told when theirs is deprecated or retired.
+func (a *App) watch(accounts *resource.Definition, told *store.Table) {
+	go a.ledger.Run()
+	a.herald = &notice.Herald{
+		Store: a.store, Calendar: a.calendar, Told: told, Bound: store.Key{Table: accounts.Table(), Column: usage.Pin},
+		BaseURL: a.set.BaseURL, Now: a.now, Log: a.log,
+	}
+	a.herald.Start()
 }
 
 // vendorType is the media type that names a version which has a number.
@@ -160,8 +185,9 @@ func (a *App) Store() *store.Store { return a.store }
 // Close finishes what is in flight and closes the database. Stop serving
 // requests before.
 func (a *App) Close() error {
+	a.herald.Close()
 	a.keyring.close()
-	return a.store.Close()
+	return errors.Join(a.ledger.Close(), a.store.Close())
 }
 
 // etagOf names content that does not change while the service runs.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/parley-api/parley/internal/eventlog"
+	"github.com/parley-api/parley/internal/usage"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/resource"
 )
@@ -13,12 +14,13 @@ import (
 // surface fills the table of routes: the whole service on one page. Every path
 // answers at /…, /v<major>/… and /api/v<major>/… alike; the hall takes the
 // mount away before it looks here.
-func (a *App) surface(log *eventlog.Room) error {
+func (a *App) surface(log *eventlog.Room, uses *usage.Room) error {
 	a.metrics = newMetrics()
 	for _, room := range a.rooms { // /tasks, /users … and /accounts, /api-keys
 		a.add(room.Routes()...)
 	}
-	a.add(log.Routes()...) // /events, /event-types
+	a.add(log.Routes()...)  // /events, /event-types
+	a.add(uses.Routes()...) // /versions/{name}/usage
 
 	get := func(pattern, operation, summary string, offers *negotiate.Offers, serve func(*resource.Call) error) *resource.Route {
 		return &resource.Route{
@@ -60,7 +62,7 @@ func (a *App) offer(more ...string) *negotiate.Offers {
 
 func (a *App) add(routes ...*resource.Route) {
 	for _, r := range routes {
-		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method)})
+		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method), operation: a.ledger.Operation(r.Operation)})
 	}
 }
 

@@ -30,7 +30,8 @@ type Room struct {
 // A Type is an entry of the catalogue.
 type Type struct {
 	Name, Description string
-	Room              *resource.Room // whose rows its events show
+	Room              *resource.Room // whose rows its events show; nil: none
+	Schema            string         // JSON Schema of its data, where it shows no row
 }
 
 // A Schema gives the JSON Schema of the events about a room in a version.
@@ -51,6 +52,10 @@ func New(s *store.Store, rooms []*resource.Room, schema Schema, o resource.Optio
 	}
 	return rm
 }
+
+// Declare adds types of events about no row to the catalogue. It belongs into
+// the start of a service.
+func (rm *Room) Declare(types ...Type) { rm.types = append(rm.types, types...) }
 
 // Types returns the catalogue.
 func (rm *Room) Types() []Type { return rm.types }
@@ -169,6 +174,11 @@ func (rm *Room) readType(c *resource.Call) error {
 func (rm *Room) appendType(dst []byte, c *resource.Call, t *Type) []byte {
 	dst, _ = jsontext.AppendQuote(append(dst, `{"name":`...), t.Name)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"description":`...), t.Description)
-	dst = append(append(dst, `,"schema":`...), rm.schema(t.Room, c.Version)...)
+	dst = append(dst, `,"schema":`...)
+	if t.Room == nil {
+		dst = append(dst, t.Schema...)
+	} else {
+		dst = append(dst, rm.schema(t.Room, c.Version)...)
+	}
 	return append(dst, '}')
 }
