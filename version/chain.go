@@ -125,6 +125,20 @@ func (c *Chain) Parameter(v *Version, name string) string {
 	return name
 }
 
+// Values returns values of a filter of the newest shape as v calls them, each
+// once: what an error may tell a client of v to choose from.
+func (c *Chain) Values(v *Version, name string, values ...string) []string {
+	seen := slices.Clone(values)
+	for _, s := range slices.Backward(c.from(v)) {
+		for i, value := range seen {
+			seen[i] = s.Value(name, value)
+		}
+		name = s.Parameter(name)
+	}
+	slices.Sort(seen)
+	return slices.Compact(seen)
+}
+
 // Problem returns err as a client of v must see it: where it is a problem, with
 // the pointers and the parameter of the newest shape turned to those of v. It
 // does not change err itself.

@@ -147,6 +147,18 @@ func (s Step) Parameter(new string) string {
 	return new
 }
 
+// Value translates a value of a filter of New, by its name there, to the one
+// of Old that stands for it. A value that nothing stands for stays as it is.
+func (s Step) Value(name, new string) string {
+	table := s.values[s.Parameter(name)]
+	for _, old := range slices.Sorted(maps.Keys(table)) {
+		if slices.Contains(table[old], new) {
+			return old
+		}
+	}
+	return new
+}
+
 // Filter translates a query parameter of the older version and the values it
 // may have to those of the newer. Values are alternatives: a row passes the
 // filter if it has one of them. The error is an InvalidParameter problem: a
