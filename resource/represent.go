@@ -2,7 +2,6 @@ package resource
 
 import (
 	"bytes"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -59,20 +58,23 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([
 		}
 		return dst, row.Doc, nil
 	}
-	value, err := rm.value(row.Doc)
-	if err != nil {
-		return dst, nil, err
+	doc, start := row.Doc, len(dst)
+	if same || row.Reshape {
+		value, err := rm.value(row.Doc)
+		if err != nil {
+			return dst, nil, err
+		}
+		if row.Reshape {
+			doc = rm.plan.append(nil, value.Elem(), true)
+		}
+		if same {
+			dst = rm.plan.append(dst, value.Elem(), false)
+		}
 	}
-	doc := row.Doc
-	if row.Reshape {
-		doc = rm.plan.append(nil, value.Elem(), true)
-	}
-	shown := value.Elem()
 	if !same {
-		shown = reflect.ValueOf(rm.chain.Down(v, value.Interface()))
+		dst, err := rm.appendLowered(dst, v, doc)
+		return dst, doc, err
 	}
-	start := len(dst)
-	dst = rm.plans[v.Index()].append(dst, shown, false)
 	if len(dst) == start+2 {
 		return dst[:start], doc, nil
 	}

@@ -47,6 +47,8 @@ type Step struct {
 	Old, New reflect.Type // to decode, validate and describe
 
 	down    func(any) any
+	downTo  func(x, old any)
+	older   func() any // a pointer to a new Old
 	up      func(old, was any) (any, error)
 	fields  []rename // longest new pointer first
 	filters map[string]string
@@ -67,7 +69,9 @@ func Between[Old, New any](from, to string, c Change[Old, New]) Step {
 	s := Step{
 		From: from, To: to,
 		Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New](),
-		down: func(x any) any { return c.Down(*value[New](x)) },
+		down:   func(x any) any { return c.Down(*value[New](x)) },
+		downTo: func(x, old any) { *old.(*Old) = c.Down(*value[New](x)) },
+		older:  func() any { return new(Old) },
 		up: func(old, was any) (any, error) {
 			n, err := c.Up(*value[Old](old), value[New](was))
 			if err != nil {
