@@ -22,6 +22,17 @@ type calendarFile struct {
 	} `yaml:"versions"`
 }
 
+// ReadCalendar returns the calendar of the service that a configuration
+// describes: the built-in one or the configuration's own, with the dates of its
+// calendar file. An error is a [SettingError].
+func ReadCalendar(cfg Config) (*version.Calendar, error) {
+	set, err := cfg.settle()
+	if err != nil {
+		return nil, err
+	}
+	return set.calendar, nil
+}
+
 // moveDates applies a calendar file to a calendar. The error says which line
 // or date is wrong.
 func moveDates(c *version.Calendar, path string) (*version.Calendar, error) {

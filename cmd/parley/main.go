@@ -2,6 +2,7 @@
 //
 //	parley serve     run the service
 //	parley keys      rotate the keys that seal cursors
+//	parley versions  list the versions of the interface, and retire one
 //	parley version   print the version
 //
 // A setting is a flag, a variable of the environment or a line of a YAML file;
@@ -21,9 +22,10 @@ import (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Serve   serve   `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
-	Keys    keys    `cmd:"" help:"Rotate the keys of the service."`
-	Version version `cmd:"" help:"Print the version of this program."`
+	Serve    serve    `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Keys     keys     `cmd:"" help:"Rotate the keys of the service."`
+	Versions versions `cmd:"" help:"List the versions of the interface, and retire one."`
+	Version  version  `cmd:"" help:"Print the version of this program."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
