@@ -81,6 +81,16 @@ func (l *life) check(a *answer, day, path string) error {
 	return nil
 }
 
+// date is the first moment of a day.
+func date(t testing.TB, day string) time.Time {
+	t.Helper()
+	d, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // A carrier is one way to name a version: it changes a request for a path.
 type carrier struct {
 	name  string
@@ -132,10 +142,9 @@ func (c *carrier) able(l *life) bool { return !c.needs || l.major >= 0 }
 // TestCarriers names every version by every carrier, and by every two of them,
 // in every state that it has in its life (spec, Version carriers, Retirement).
 func TestCarriers(t *testing.T) {
-	clock := &clock{frozen: true}
+	clock := &clock{frozen: true, day: today}
 	svc := start(t, "sqlite", func(cfg *parley.Config) { cfg.Now = clock.now })
 	addr := strings.TrimPrefix(svc.URL, "http://")
-	clock.day = today
 	ask(t, svc, `{"title": "One row"}`, "POST /v1/tasks HTTP/1.1", "Authorization: Bearer "+adminKey, "Content-Type: application/json")
 	send := func(o *outgoing, key bool) *answer {
 		t.Helper()
@@ -149,7 +158,7 @@ func TestCarriers(t *testing.T) {
 		return a
 	}
 	for _, day := range []string{"2024-05-01", "2025-05-01", "2026-05-01", "2027-05-01", "2028-05-01"} {
-		clock.day, _ = time.Parse(time.DateOnly, day)
+		clock.set(date(t, day))
 		for i := range lives {
 			l := &lives[i]
 			for _, first := range carriers {
@@ -283,7 +292,7 @@ func TestLinksAnswer(t *testing.T) {
 	ask(t, svc, `{"title": "One row"}`, "POST /v1/tasks HTTP/1.1", "Authorization: Bearer "+adminKey, "Content-Type: application/json")
 	followed := 0
 	for _, day := range []string{"2026-05-01", "2027-05-01", "2028-05-01"} {
-		clock.day, _ = time.Parse(time.DateOnly, day)
+		clock.set(date(t, day))
 		for _, path := range []string{"/2024-11-01/tasks/1", "/v0/tasks/1", "/v0/tasks?limit=5", "/api/v0/tasks", "/tasks/1?version=0", "/v0/openapi", "/v0/versions"} {
 			a := ask(t, svc, "", "GET "+path+" HTTP/1.1", "Authorization: Bearer "+adminKey, "Accept: application/json")
 			for _, link := range strings.Split(strings.Join(a.header.Values("Link"), ", "), ", <") {

@@ -46,7 +46,7 @@ const column = "notice"
 
 // again is how often it is looked for accounts that began to use a deprecated
 // version after the rest was told.
-const again = time.Hour
+const again = 10 * time.Minute
 
 // page is how many accounts are told at once.
 const page = 128
