@@ -250,6 +250,9 @@ func (rm *Room) stuck(c *Call, from, detail string) error {
 	if !rm.chain.Same(c.Version) {
 		detail = "The " + rm.singular + " cannot change that way in the state it is in."
 		moves = rm.chain.Values(c.Version, rm.state.name, moves...)
+		if rm.plans[c.Version.Index()].byName[rm.chain.Parameter(c.Version, rm.state.name)] == nil {
+			moves = nil // it has no states
+		}
 	}
 	p := problem.InvalidTransition.New(detail)
 	p.Allowed = moves
