@@ -51,7 +51,9 @@ func TestClockWalk(t *testing.T) {
 				}
 			}
 		}
-		var list struct{ Data []struct{ Name, Status string } }
+		var list struct {
+			Data []struct{ Name, Status string }
+		}
 		if err := json.Unmarshal(get("/2026-11-01/versions").body, &list); err != nil || len(list.Data) != len(lives) {
 			t.Fatalf("%s: got %+v, error %v", day, list, err)
 		}
@@ -113,7 +115,7 @@ func TestMidnight(t *testing.T) {
 	dsn := database(t)
 	nodes := []*service{node(t, dsn, now, nil), node(t, dsn, now, nil)}
 	_, client := pinned(t, nodes[0], "old", "2025-11-01")
-	ahead.Store(int64(midnight.Add(-3 * time.Second).Sub(time.Now())))
+	ahead.Store(int64(time.Until(midnight.Add(-3 * time.Second))))
 	var all sync.WaitGroup
 	for _, n := range nodes {
 		for _, path := range []string{"/v0/tasks", "/tasks?version=0", "/tasks"} { // the last by the pin

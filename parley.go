@@ -15,7 +15,6 @@ package parley
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -187,7 +186,8 @@ func (a *App) Store() *store.Store { return a.store }
 func (a *App) Close() error {
 	a.herald.Close()
 	a.keyring.close()
-	return errors.Join(a.ledger.Close(), a.store.Close())
+	a.ledger.Close()
+	return a.store.Close()
 }
 
 // etagOf names content that does not change while the service runs.

@@ -128,9 +128,9 @@ type consumer struct {
 
 // A rehearsal is what a retirement would do.
 type rehearsal struct {
-	Version  string    `json:"version"`
-	Since    time.Time `json:"since"`
-	Accounts []consumer    `json:"accounts"`
+	Version  string     `json:"version"`
+	Since    time.Time  `json:"since"`
+	Accounts []consumer `json:"accounts"`
 }
 
 // rehearse asks a service who uses the version.

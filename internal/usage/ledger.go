@@ -174,11 +174,14 @@ func (l *Ledger) Run() {
 	}
 }
 
-// Close ends Run and writes what is left.
-func (l *Ledger) Close() error {
+// Close ends Run and writes what is left. If that fails it is lost, which is
+// logged: a few counts are not worth more.
+func (l *Ledger) Close() {
 	close(l.stop)
 	<-l.ended
 	ctx, cancel := context.WithTimeout(context.Background(), pause)
 	defer cancel()
-	return l.Flush(ctx)
+	if err := l.Flush(ctx); err != nil {
+		l.log.Warn("writing the usage of versions; the last counts are lost", "error", err)
+	}
 }

@@ -96,9 +96,7 @@ func TestLedgerAddsUp(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	l.Close()
 	uses, err := s.Uses(t.Context(), v.Name, 0, 1, 5)
 	if err != nil || len(uses) != 10 {
 		t.Fatalf("got %v, error %v, want two operations of five accounts", uses, err)
