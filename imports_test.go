@@ -52,6 +52,10 @@ event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
 < store
 < store/storetest;
 
+# The dispatcher knows deliveries. What signs them and where they are kept is
+# given to it; its table has a contract to be tested by.
+event < webhook/dispatch < webhook/dispatch/queuetest;
+
 # The store never reaches net/http, even indirectly.
 net/http !< store, event;
 
@@ -69,14 +73,17 @@ resource < graph;
 
 # A room of the system imports no other room.
 resource < internal/account, internal/apikey;
-resource, github.com/go-json-experiment/json < internal/eventlog, internal/usage, internal/notice;
+resource, github.com/go-json-experiment/json < internal/delivery, internal/notice, internal/usage;
+resource, webhook < internal/endpoint, internal/topic;
+resource, github.com/go-json-experiment/json, github.com/santhosh-tekuri/jsonschema/v6 < internal/eventlog;
 
 # The pages for people know problems and versions, nothing else of ours.
 problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
-route, ratelimit, webhook, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/eventlog, internal/notice, internal/usage,
+route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
+internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog,
+internal/notice, internal/topic, internal/usage,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 

@@ -99,7 +99,7 @@ func pinned(t *testing.T, svc *service, name, version string) (string, caller) {
 	t.Helper()
 	admin := caller{t, svc.URL, adminKey}
 	id := fmt.Sprint(admin.call("POST", "/v1/accounts", `{"name":"`+name+`","api_version":"`+version+`"}`).json()["id"])
-	key := admin.call("POST", "/v1/api-keys", `{"name":"k","account_id":`+id+`,"scopes":["tasks:read","tasks:write","events:read"]}`).json()["key"]
+	key := admin.call("POST", "/v1/api-keys", `{"name":"k","account_id":`+id+`,"scopes":["tasks:read","tasks:write","events:read","webhook-endpoints:write"]}`).json()["key"]
 	return id, caller{t, svc.URL, key.(string)}
 }
 
@@ -189,12 +189,19 @@ func TestNotices(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			clock := &clock{frozen: true, day: time.Date(2026, 10, 31, 12, 0, 0, 0, time.UTC)}
+			clock := &clock{begin: time.Now(), day: time.Date(2026, 10, 31, 12, 0, 0, 0, time.UTC)}
 			dir := t.TempDir()
 			cfg := parley.Config{
 				Data: dir, AdminKey: adminKey, BaseURL: "https://api.example.com", RateLimit: "off",
-				Log: slog.New(slog.DiscardHandler), Now: clock.now,
+				Log: slog.New(slog.DiscardHandler), Now: clock.now, InsecureWebhooks: true,
 			}
+			var pushed sync.Map // webhook-id → type
+			consumer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				var envelope struct{ Type string }
+				json.NewDecoder(r.Body).Decode(&envelope)
+				pushed.Store(r.Header.Get("webhook-id"), envelope.Type)
+			}))
+			defer consumer.Close()
 			if engine == "postgres" {
 				cfg.Database = database(t)
 			}
@@ -215,6 +222,9 @@ func TestNotices(t *testing.T) {
 			_, byPin := pinned(t, svc, "pinned", "2025-11-01")
 			_, byUse := pinned(t, svc, "user", "2026-11-01")
 			_, other := pinned(t, svc, "other", "2026-11-01")
+			if got := byPin.call("POST", "/v1/webhook-endpoints", `{"url":"`+consumer.URL+`","event_types":["api-version.*"]}`); got.status != 201 {
+				t.Fatalf("an endpoint: got %s", got)
+			}
 			byUse.call("GET", "/v0/tasks", "")
 			other.call("GET", "/v1/tasks", "")
 			end() // the ledger is written at the end, and the date passes while nothing runs
@@ -240,8 +250,31 @@ func TestNotices(t *testing.T) {
 			if got := awaitEvents(t, other, 0); len(got) != 0 {
 				t.Errorf("who never used it was told %q", got)
 			}
+			got := awaitPushes(&pushed, 2)
+			if want := []string{"api-version.deprecated", "api-version.retired"}; !slices.Equal(got, want) {
+				t.Errorf("the webhook endpoint was told %q, want %q", got, want)
+			}
 		})
 	}
+}
+
+// awaitPushes waits until a consumer was sent n webhooks, and returns their
+// types.
+func awaitPushes(pushed *sync.Map, n int) []string {
+	var types []string
+	for range 600 {
+		types = nil
+		pushed.Range(func(_, kind any) bool {
+			types = append(types, kind.(string))
+			return true
+		})
+		if len(types) >= n {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	slices.Sort(types)
+	return types
 }
 
 // checkNotice reads the event and holds it against the schema's promise.

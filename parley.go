@@ -18,17 +18,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
-	"github.com/parley-api/parley/internal/eventlog"
 	"github.com/parley-api/parley/internal/notice"
 	"github.com/parley-api/parley/internal/usage"
 	"github.com/parley-api/parley/negotiate"
-	"github.com/parley-api/parley/openapi"
 	"github.com/parley-api/parley/ratelimit"
 	"github.com/parley-api/parley/resource"
 	"github.com/parley-api/parley/route"
@@ -54,9 +53,11 @@ type App struct {
 	flights  idempotency.Flights
 	metrics  *metrics
 	ledger   *usage.Ledger // of versions
+	uses     *usage.Room
 	herald   *notice.Herald
 	requests requestIDs
 	shared   resource.Options // of every room
+	webhooks *webhooks
 }
 
 // A passage is a route with what the hall keeps beside it.
@@ -81,16 +82,18 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	a := &App{set: set, log: set.Log, now: set.Now, calendar: set.calendar}
 	a.limiter = ratelimit.New(set.policy, &ratelimit.Options{Now: set.Now})
 	a.requests.seed()
+	a.webhooks = newWebhooks(a)
 	accounts := account.Resource(a.calendar)
 	keys := apikey.Resource(scopes(definitions))
 	all := append([]*resource.Definition{accounts, keys}, definitions...)
+	all = append(all, a.webhooks.definitions()...)
 	tables := make([]*store.Table, len(all))
 	for i, d := range all {
 		tables[i] = d.Table()
 	}
 	told := notice.NewTable()
 	tables = append(tables, told)
-	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log}, tables...); err != nil {
+	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log, Fanout: a.webhooks.fanout()}, tables...); err != nil {
 		return nil, err
 	}
 	if err := a.compose(ctx, all, accounts, keys); err != nil {
@@ -113,7 +116,7 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 	}
 	for _, d := range all {
 		o := a.shared
-		if a.set.Rows != nil && !d.System() {
+		if a.set.Rows != nil && !d.System() && !slices.Contains(a.webhooks.definitions(), d) {
 			o.Store = a.set.Rows
 		}
 		a.rooms = append(a.rooms, d.Open(o))
@@ -134,22 +137,22 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 		a.offers = append(a.offers, negotiate.New(types...))
 	}
 	a.ledger = usage.NewLedger(a.store, a.calendar, a.log)
-	log := eventlog.New(a.store, a.rooms, openapi.Snapshot, a.shared)
-	log.Declare(
-		eventlog.Type{Name: notice.Deprecated, Description: "A version that the account uses is deprecated.", Schema: notice.Schema},
-		eventlog.Type{Name: notice.Retired, Description: "A version that the account used is retired.", Schema: notice.Schema})
-	return a.surface(log, usage.NewRoom(a.ledger, a.store, accounts, a.shared))
+	a.uses = usage.NewRoom(a.ledger, a.store, accounts, a.shared)
+	if err := a.surface(a.webhooks.compose(a.room(a.webhooks.endpoints), a.room(a.webhooks.types))); err != nil {
+		return err
+	}
+	a.webhooks.start()
+	return nil
 }
 
-// watch begins what goes on besides requests: the ledger of versions is
-// written, and accounts are told when theirs is deprecated or retired.
-func (a *App) watch(accounts *resource.Definition, told *store.Table) {
-	go a.ledger.Run()
-	a.herald = &notice.Herald{
-		Store: a.store, Calendar: a.calendar, Told: told, Bound: store.Key{Table: accounts.Table(), Column: usage.Pin},
-		BaseURL: a.set.BaseURL, Now: a.now, Log: a.log,
+// room returns the room of a definition.
+func (a *App) room(d *resource.Definition) *resource.Room {
+	for _, rm := range a.rooms {
+		if rm.Definition == d {
+			return rm
+		}
 	}
-	a.herald.Start()
+	return nil
 }
 
 // vendorType is the media type that names a version which has a number.
@@ -159,7 +162,7 @@ func vendorType(v *version.Version) string {
 
 // scopes lists what a key can carry.
 func scopes(definitions []*resource.Definition) []string {
-	all := []string{"admin", "events:read", "events:write"}
+	all := []string{"admin", "events:read", "events:write", "webhook-endpoints:read", "webhook-endpoints:write", "webhook-topics:read", "webhook-topics:write"}
 	for _, d := range definitions {
 		if !d.System() {
 			all = append(all, d.Plural()+":read", d.Plural()+":write")
@@ -185,6 +188,7 @@ func (a *App) Store() *store.Store { return a.store }
 // requests before.
 func (a *App) Close() error {
 	a.herald.Close()
+	a.webhooks.close()
 	a.keyring.close()
 	a.ledger.Close()
 	return a.store.Close()

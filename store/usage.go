@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,16 +24,16 @@ const usageSlice = 2000
 
 // AddUses adds to what is known of each account, version, operation and day,
 // in one transaction. The day is that of First. Several nodes may add to the
-// same. Uses are kept for 400 days.
+// same. Uses are kept for 400 days. AddUses sorts the slice.
 func (s *Store) AddUses(ctx context.Context, uses []Use) error {
 	if len(uses) == 0 {
 		return nil
 	}
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.leave()
-	return s.engine.alone(ctx, func(db session) error {
+	slices.SortFunc(uses, func(a, b Use) int { // nodes that add to the same rows take them in one order
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Account, b.Account),
+			cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.First, b.First))
+	})
+	return s.work(ctx, func(db session) error {
 		for part := range slices.Chunk(uses, usageSlice) {
 			if _, err := db.run(s.dialect.addUses(), string(appendUses(nil, part))); err != nil {
 				return err

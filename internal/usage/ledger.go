@@ -4,10 +4,8 @@
 package usage
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -122,10 +120,6 @@ func (l *Ledger) Flush(ctx context.Context) error {
 			s.spare = make(map[key]tally)
 		}
 	}
-	slices.SortFunc(l.batch, func(a, b store.Use) int { // nodes that add to the same rows take them in one order
-		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Account, b.Account),
-			cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.First, b.First))
-	})
 	err := l.store.AddUses(ctx, l.batch)
 	if err != nil {
 		l.restore()

@@ -1,11 +1,13 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +71,9 @@ func TestLedger(t *testing.T) {
 		use(1, "getTask", 1, 0, 0), use(1, "getTask", 1, 12*time.Hour, 12*time.Hour),
 		use(2, "getTask", 2, 0, 2*time.Second), use(2, "listTasks", 2, 0, time.Second),
 	}
+	slices.SortFunc(k.uses, func(a, b store.Use) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.First, b.First))
+	})
 	if !reflect.DeepEqual(k.uses, want) {
 		t.Errorf("got %+v\nwant %+v", k.uses, want)
 	}
