@@ -37,7 +37,8 @@ type visit struct {
 	id    [1]string // of the request, as a header value
 	match route.Match[*passage]
 	who   Identity
-	cause error // of a failure, for the log
+	asked *version.Version // which the request or the pin names, for the ledger
+	cause error            // of a failure, for the log
 
 	release func() // frees the idempotency key; nil: none
 	aborted bool   // the answer broke off and the client must notice
@@ -117,7 +118,7 @@ func kept(b []byte) []byte {
 func (v *visit) walk() error {
 	a, c, r := v.app, &v.call, v.call.R
 	choice, err := a.calendar.Choose(r, v.start)
-	c.Mount, c.Path, c.Version = choice.Mount, choice.Path, choice.Version
+	c.Mount, c.Path, c.Version, v.asked = choice.Mount, choice.Path, choice.Version, choice.Named
 	if err != nil {
 		return err
 	}
@@ -222,14 +223,11 @@ func (v *visit) meter(credential string) error {
 // pin gives a request that names no version the one of its account.
 func (v *visit) pin() error {
 	cal := v.app.calendar
-	if v.who.Version == "" {
-		v.serveAs(cal.Latest(v.start))
-		return nil
-	}
-	pinned := cal.Find(v.who.Version)
+	pinned := cal.Find(v.who.Version) // nil where it has no pin
 	if pinned == nil {
 		pinned = cal.Latest(v.start)
 	}
+	v.asked = pinned
 	serving := cal.Serving(pinned, v.start)
 	v.serveAs(serving)
 	if serving.Status(v.start) == version.Retired {

@@ -76,7 +76,7 @@ github.com/goccy/go-yaml, github.com/vektah/gqlparser/v2 < openapi/diff;
 
 # A room of the system imports no other room.
 resource < internal/account, internal/apikey;
-resource, github.com/go-json-experiment/json < internal/delivery;
+resource, github.com/go-json-experiment/json < internal/delivery, internal/notice, internal/usage;
 resource, webhook < internal/endpoint, internal/topic;
 resource, github.com/go-json-experiment/json, github.com/santhosh-tekuri/jsonschema/v6 < internal/eventlog;
 
@@ -85,7 +85,8 @@ problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
 route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog, internal/topic,
+internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog,
+internal/notice, internal/topic, internal/usage,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 

@@ -266,9 +266,10 @@ func (b *breakIn) system(r *resource.Route) {
 	if arg == "" {
 		arg = "1"
 	}
-	path, _, found := strings.Cut(r.Pattern, "/{")
+	path, rest, found := strings.Cut(r.Pattern, "/{")
 	if found {
-		path += "/" + arg
+		_, rest, _ = strings.Cut(rest, "}")
+		path += "/" + arg + rest
 	}
 	body := ""
 	if r.Method != http.MethodGet && r.Method != http.MethodDelete {

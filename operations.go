@@ -105,6 +105,20 @@ var (
 				"items": {"type": "object", "required": ["id", "description", "before", "after"], "properties": {
 					"id": {"type": "string"}, "description": {"type": "string"}, "before": {"type": "string"}, "after": {"type": "string"}}}}
 		}}`}
+	usageSchema = openapi.Schema{Name: "VersionUsage", JSON: `{
+		"type": "object", "description": "An account that uses a version or is pinned to it.",
+		"required": ["account_id", "name", "pinned", "count", "first_seen", "last_seen", "operations"],
+		"properties": {
+			"account_id": {"type": "integer", "format": "int64"},
+			"name": {"type": ["string", "null"], "description": "Of the account; null where it was deleted."},
+			"pinned": {"type": "boolean", "description": "Whether its requests that name no version are served in this one."},
+			"count": {"type": "integer", "format": "int64", "description": "How many requests it made."},
+			"first_seen": {"type": ["string", "null"], "format": "date-time"},
+			"last_seen": {"type": ["string", "null"], "format": "date-time"},
+			"operations": {"type": "array", "items": {"type": "object", "required": ["operation", "count", "first_seen", "last_seen"], "properties": {
+				"operation": {"type": "string", "examples": ["createTask"]}, "count": {"type": "integer", "format": "int64"},
+				"first_seen": {"type": "string", "format": "date-time"}, "last_seen": {"type": "string", "format": "date-time"}}}}
+		}}`}
 	statusSchema = openapi.Schema{Name: "Health", JSON: `{"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}}`}
 	indexSchema  = openapi.Schema{Name: "Index", JSON: `{"type": "object", "required": ["_links"], "properties": {"_links": {"type": "object", "additionalProperties": {"type": "object", "required": ["href"], "properties": {"href": {"type": "string"}}}}}}`}
 )
@@ -170,6 +184,8 @@ func operations() []openapi.Operation {
 		also(read("/problems/{name}", service, kindSchema), page),
 		also(list("/versions", "versions", service, versionSchema), page),
 		also(read("/versions/{name}", service, versionSchema), page),
+		list("/versions/{name}/usage", "usage", service, usageSchema,
+			openapi.Parameter{Name: "since", About: "Only requests from then on; pinned accounts are listed in any case.", Schema: openapi.Schema{JSON: `{"type": "string", "format": "date-time"}`}}),
 		also(read("/", service, indexSchema), page),
 		{Method: http.MethodGet, Pattern: "/healthz", Tag: service, Shows: statusSchema},
 		{Method: http.MethodGet, Pattern: "/readyz", Tag: service, Shows: statusSchema, Problems: []int{503}},

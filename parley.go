@@ -25,6 +25,8 @@ import (
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
+	"github.com/parley-api/parley/internal/notice"
+	"github.com/parley-api/parley/internal/usage"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/ratelimit"
 	"github.com/parley-api/parley/resource"
@@ -50,6 +52,9 @@ type App struct {
 	limiter  *ratelimit.Limiter
 	flights  idempotency.Flights
 	metrics  *metrics
+	ledger   *usage.Ledger // of versions
+	uses     *usage.Room
+	herald   *notice.Herald
 	requests requestIDs
 	shared   resource.Options // of every room
 	webhooks *webhooks
@@ -58,7 +63,8 @@ type App struct {
 // A passage is a route with what the hall keeps beside it.
 type passage struct {
 	*resource.Route
-	gauges gauges
+	gauges    gauges
+	operation int // its number in the ledger
 }
 
 // New opens the database, brings it up to date and composes the service. The
@@ -85,6 +91,8 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	for i, d := range all {
 		tables[i] = d.Table()
 	}
+	told := notice.NewTable()
+	tables = append(tables, told)
 	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log, Fanout: a.webhooks.fanout()}, tables...); err != nil {
 		return nil, err
 	}
@@ -92,6 +100,7 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 		a.store.Close()
 		return nil, err
 	}
+	a.watch(accounts, told)
 	return a, nil
 }
 
@@ -127,6 +136,8 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 		}
 		a.offers = append(a.offers, negotiate.New(types...))
 	}
+	a.ledger = usage.NewLedger(a.store, a.calendar, a.log)
+	a.uses = usage.NewRoom(a.ledger, a.store, accounts, a.shared)
 	if err := a.surface(a.webhooks.compose(a.room(a.webhooks.endpoints), a.room(a.webhooks.types))); err != nil {
 		return err
 	}
@@ -176,8 +187,10 @@ func (a *App) Store() *store.Store { return a.store }
 // Close finishes what is in flight and closes the database. Stop serving
 // requests before.
 func (a *App) Close() error {
+	a.herald.Close()
 	a.webhooks.close()
 	a.keyring.close()
+	a.ledger.Close()
 	return a.store.Close()
 }
 

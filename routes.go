@@ -19,7 +19,8 @@ func (a *App) surface(events []*resource.Route) error {
 			a.add(room.Routes()...)
 		}
 	}
-	a.add(events...) // /events, /event-types, /deliveries, /dead-letters, /webhooks …
+	a.add(events...)          // /events, /event-types, /deliveries, /dead-letters, /webhooks …
+	a.add(a.uses.Routes()...) // /versions/{name}/usage
 
 	get := func(pattern, operation, summary string, offers *negotiate.Offers, serve func(*resource.Call) error) *resource.Route {
 		return &resource.Route{
@@ -61,7 +62,7 @@ func (a *App) offer(more ...string) *negotiate.Offers {
 
 func (a *App) add(routes ...*resource.Route) {
 	for _, r := range routes {
-		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method)})
+		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method), operation: a.ledger.Operation(r.Operation)})
 	}
 }
 

@@ -168,9 +168,9 @@ func (s *surface) lists() []string {
 
 // The words that a path is made of, besides collections and parameters.
 var (
-	singles = []string{"healthz", "readyz", "openapi", "docs", "metrics"} // of which there is one
-	verbs   = []string{"complete"}                                        // the contract shows it
-	open    = []string{                                                   // no key is asked for
+	singles = []string{"healthz", "readyz", "openapi", "docs", "metrics", "usage"} // of which there is one
+	verbs   = []string{"complete"}                                                 // the contract shows it
+	open    = []string{                                                            // no key is asked for
 		"/", "/docs", "/docs/{file}", "/healthz", "/openapi", "/problems", "/problems/{name}", "/readyz", "/versions", "/versions/{name}",
 	}
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/parley-api/parley/internal/delivery"
 	"github.com/parley-api/parley/internal/endpoint"
 	"github.com/parley-api/parley/internal/eventlog"
+	"github.com/parley-api/parley/internal/notice"
 	"github.com/parley-api/parley/internal/topic"
 	"github.com/parley-api/parley/openapi"
 	"github.com/parley-api/parley/resource"
@@ -109,6 +110,8 @@ func moreTypes() []eventlog.Type {
 	return []eventlog.Type{
 		{Name: delivery.Ping, Description: "Somebody tries an endpoint.", Schema: schema(id)},
 		{Name: "webhook-endpoint.disabled", Description: "An endpoint was disabled because it failed.", Schema: schema(id + `,"reason":{"type":"string"}`)},
+		{Name: notice.Deprecated, Description: "A version that the account uses is deprecated.", Schema: notice.Schema},
+		{Name: notice.Retired, Description: "A version that the account used is retired.", Schema: notice.Schema},
 	}
 }
 

@@ -136,6 +136,9 @@ func (c *clock) now() time.Time {
 	return now.Add(time.Since(c.begin))
 }
 
+// set moves the clock to a moment.
+func (c *clock) set(t time.Time) { c.ahead.Store(int64(t.Sub(c.day))) }
+
 // A journal is the service's log.
 type journal struct {
 	mu sync.Mutex

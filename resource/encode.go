@@ -66,8 +66,21 @@ func (f *field) append(dst []byte, v reflect.Value, all bool) []byte {
 }
 
 func appendString(dst []byte, s string) []byte {
+	if plainText(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	dst, _ = jsontext.AppendQuote(dst, s) // fails on bad UTF-8 only, and then replaces it
 	return dst
+}
+
+// plainText reports whether a text is ASCII that JSON does not escape.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendTime writes microseconds since 1970 as a quoted ISO 8601 UTC timestamp

@@ -67,6 +67,10 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row, li
 		}
 		return dst, row.Doc, nil
 	}
+	if !same && !row.Reshape && live == nil {
+		dst, err := rm.appendLowered(dst, v, row.Doc)
+		return dst, row.Doc, err
+	}
 	value, err := rm.value(row.Doc)
 	if err != nil {
 		return dst, nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -36,6 +37,8 @@ type Room struct {
 	plans  []*plan         // by the version's index in the calendar
 	writes string          // the version documents are written in
 	pages  []paginate.List // by the same index
+
+	lowerings []*sync.Pool // by the same index: of *lowering; nil for the latest shape
 }
 
 // Open binds a definition to a service. It panics where the definition's
@@ -53,10 +56,12 @@ func (d *Definition) Open(o Options) *Room {
 		d.panicf("%v", err)
 	}
 	for _, v := range o.Calendar.Versions() {
-		p := d.plan
+		p, lowering := d.plan, (*sync.Pool)(nil)
 		if !rm.chain.Same(v) {
 			p = d.older[rm.chain.Type(v)]
+			lowering = rm.newLowerings(v, p)
 		}
+		rm.lowerings = append(rm.lowerings, lowering)
 		rm.plans = append(rm.plans, p)
 		rm.pages = append(rm.pages, paginate.List{Collection: d.plural, Limits: o.Limits, RFC: o.RFC, Parameters: rm.parameters(v)})
 		rm.writes = v.Name

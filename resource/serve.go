@@ -242,8 +242,8 @@ func (rm *Room) rewrite(c *Call, row store.Row, f change) (*store.Write, error) 
 	actions := []string{"updated"}
 	if rm.state != nil {
 		from, to := was.Elem().Field(rm.state.index).String(), next.Elem().Field(rm.state.index).String()
-		if err := rm.move(from, to); err != nil {
-			return nil, rm.chain.Problem(c.Version, err)
+		if err := rm.move(c, from, to); err != nil {
+			return nil, err
 		}
 		if extra, ok := rm.states.Enter[to]; ok && from != to {
 			actions = append(actions, extra)
@@ -263,12 +263,26 @@ func (rm *Room) rewrite(c *Call, row store.Row, f change) (*store.Write, error) 
 }
 
 // move checks a transition. To stay is always allowed.
-func (rm *Room) move(from, to string) error {
+func (rm *Room) move(c *Call, from, to string) error {
 	if from == to || slices.Contains(rm.states.Moves[from], to) {
 		return nil
 	}
-	p := problem.InvalidTransition.Newf("A %s that is %s cannot become %s.", rm.singular, from, to)
-	p.Allowed = rm.states.Moves[from]
+	return rm.stuck(c, from, "A "+rm.singular+" that is "+from+" cannot become "+to+".")
+}
+
+// stuck is the answer to a transition that is not allowed. A client of an older
+// version reads of the states that it knows only.
+func (rm *Room) stuck(c *Call, from, detail string) error {
+	moves := rm.states.Moves[from]
+	if !rm.chain.Same(c.Version) {
+		detail = "The " + rm.singular + " cannot change that way in the state it is in."
+		moves = rm.chain.Values(c.Version, rm.state.name, moves...)
+		if rm.plans[c.Version.Index()].byName[rm.chain.Parameter(c.Version, rm.state.name)] == nil {
+			moves = nil // it has no states
+		}
+	}
+	p := problem.InvalidTransition.New(detail)
+	p.Allowed = moves
 	return p
 }
 
@@ -378,9 +392,7 @@ func (rm *Room) act(c *Call, a action) error {
 		next.Elem().Set(was.Elem())
 		state := next.Elem().Field(rm.state.index)
 		if state.String() == a.To {
-			p := problem.InvalidTransition.Newf("The %s is already %s.", rm.singular, a.To)
-			p.Allowed = rm.states.Moves[a.To]
-			return next, p
+			return next, rm.stuck(c, a.To, "The "+rm.singular+" is already "+a.To+".")
 		}
 		state.SetString(a.To)
 		return next, nil

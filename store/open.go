@@ -25,6 +25,7 @@ type Options struct {
 // concurrently.
 type Store struct {
 	engine  engine
+	dialect *dialect
 	options Options
 	list    []*table
 	tables  map[*Table]*table
@@ -94,18 +95,17 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 	if s.fanout, err = s.newFanout(s.options.Fanout); err != nil {
 		return nil, err
 	}
-	var d *dialect
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		d = postgresDialect()
+		s.dialect = postgresDialect()
 		s.engine, err = openPostgres(ctx, dsn, &s.options, list)
 	} else {
-		d = sqliteDialect()
+		s.dialect = sqliteDialect()
 		s.engine, err = openSQLite(dsn, &s.options)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: opening the database: %w", err)
 	}
-	if err := s.engine.alone(ctx, func(db session) error { return prepare(db, d, list, s.now()) }); err != nil {
+	if err := s.engine.alone(ctx, func(db session) error { return prepare(db, s.dialect, list, s.now()) }); err != nil {
 		s.engine.close()
 		return nil, fmt.Errorf("store: preparing the database: %w", err)
 	}

@@ -11,12 +11,16 @@ const Keep = 30 * 24 * time.Hour
 
 const pruneSlice = 500
 
-// Prune deletes replay records that have expired, and deliveries and events
-// older than Keep, a few at a time so that commits go on between. A Store also
+// Prune deletes replay records and uses that have expired, and deliveries and
+// events older than Keep, a few at a time so that commits go on between. A Store also
 // does this by itself every ten minutes.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.slices(ctx, `DELETE FROM replay WHERE (account, key) IN
 		(SELECT account, key FROM replay WHERE created <= $1 ORDER BY created LIMIT $2)`, s.now()-day); err != nil {
+		return err
+	}
+	if err := s.slices(ctx, `DELETE FROM usage WHERE (version, account, operation, day) IN
+		(SELECT version, account, operation, day FROM usage WHERE day < $1 ORDER BY day LIMIT $2)`, s.now()/day-usageDays); err != nil {
 		return err
 	}
 	// Everything up to this event was committed before then.

@@ -83,10 +83,47 @@ Examples:
 
 Documentation: https://github.com/parley-api/parley/tree/main/docs/guide/receiving.md
 `,
+	"versions": `
+Without a command the versions are listed, and the flags of list may be given.
+
+Examples:
+  parley versions                                        # as of today
+  parley versions --at 2027-06-01                        # what each answers on that day
+  parley versions retire 2025-11-01 --dry-run            # who would break
+  parley versions list --help                            # every flag, and the calendar file
+`,
+	"versions list": `
+A version is upcoming, then active, then deprecated (it works, and every answer
+says when it ends), then retired (410 Gone). A date takes effect at 00:00 UTC.
+Its dates are built in; a calendar file moves them:
+
+  # calendar.yaml
+  versions:
+    - name: 2025-11-01
+      deprecated: 2026-11-01
+      sunset: 2028-05-01
+
+Examples:
+  parley versions                                        # as of today
+  parley versions --at 2027-06-01                        # what each answers on that day
+  parley versions --at 2028-05-01 --version-calendar calendar.yaml
+  parley versions --json | jq -r '.[] | select(.status == "deprecated") | .name'
+`,
+	"versions retire": `
+Nothing is changed by this command. With --dry-run it asks a running service
+which accounts are pinned to the version or used it lately, with what they did.
+Without, it prints the lines to put into the calendar file, with dates that
+keep the calendar's promise; dates that would break it are refused.
+
+Examples:
+  parley versions retire 2025-11-01 --dry-run --key "$PARLEY_ADMIN_KEY"
+  parley versions retire 2025-11-01 --dry-run --days 30 --exit-code   # for a pipeline: 1 if somebody would break
+  parley versions retire 2025-11-01 --sunset 2028-05-01 > calendar.yaml
+`,
 }
 
 // groups is the order of the flags in the help.
-var groups = []string{"Serving", "Storage", "Limits", "Webhooks", "Versions", "Operations"}
+var groups = []string{"Serving", "Storage", "Limits", "Webhooks", "Versions", "Who would break", "Announcing", "Operations", "Output"}
 
 // help returns the options that shape the help.
 func help() []kong.Option {

@@ -6,6 +6,7 @@
 //	parley verify    check the signature of a webhook
 //	parley diff      say what a change of an interface does to its clients
 //	parley keys      rotate the keys that seal cursors
+//	parley versions  list the versions of the interface, and retire one
 //	parley version   print the version
 //
 // A setting is a flag, a variable of the environment or a line of a YAML file;
@@ -25,13 +26,14 @@ import (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Serve   serve        `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
-	Listen  hearing      `cmd:"" help:"Receive webhooks on this machine: verify, print, hand on."`
-	Sign    signing      `cmd:"" help:"Print the webhook-signature of a body."`
-	Verify  verification `cmd:"" help:"Check a webhook-signature: prints verified, or the step that fails."`
-	Diff    differ       `cmd:"" help:"Say what a change of an interface does to its clients."`
-	Keys    keys         `cmd:"" help:"Rotate the keys of the service."`
-	Version version      `cmd:"" help:"Print the version of this program."`
+	Serve    serve        `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Listen   hearing      `cmd:"" help:"Receive webhooks on this machine: verify, print, hand on."`
+	Sign     signing      `cmd:"" help:"Print the webhook-signature of a body."`
+	Verify   verification `cmd:"" help:"Check a webhook-signature: prints verified, or the step that fails."`
+	Diff     differ       `cmd:"" help:"Say what a change of an interface does to its clients."`
+	Keys     keys         `cmd:"" help:"Rotate the keys of the service."`
+	Versions versions     `cmd:"" help:"List the versions of the interface, and retire one."`
+	Version  version      `cmd:"" help:"Print the version of this program."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
