@@ -71,6 +71,9 @@ resource < rooms/task, rooms/user;
 resource, github.com/goccy/go-yaml < openapi;
 resource < graph;
 
+# The comparison of descriptions stands alone: it reads text and knows no service.
+github.com/goccy/go-yaml, github.com/vektah/gqlparser/v2 < openapi/diff;
+
 # A room of the system imports no other room.
 resource < internal/account, internal/apikey;
 resource, github.com/go-json-experiment/json < internal/delivery, internal/notice, internal/usage;
@@ -88,7 +91,7 @@ github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometh
 < parley;
 
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, openapi/diff, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 
@@ -99,6 +102,7 @@ store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,
 github.com/jackc/pgx/v5, golang.org/x/sys
 < bench;
+byterange, bench/internal/server, golang.org/x/sys < bench/bytes;
 `
 
 // An article is one sentence of the policy.
@@ -326,9 +330,11 @@ func TestImportsCaught(t *testing.T) {
 		{"a room knows a package that is not public", "rooms/task", "internal/apikey", "public packages only"},
 		{"a room writes SQL", "rooms/user", "github.com/jackc/pgx/v5", "A room imports public packages"},
 		{"a room of the system knows another", "internal/eventlog", "internal/account", "A room of the system"},
+		{"the dispatcher knows the store", "webhook/dispatch", "store", "The dispatcher knows deliveries"},
 		{"the pages know resources", "console", "resource", "nothing else of ours"},
 		{"something calls back up", "openapi", "parley", "The doors"},
 		{"the root knows a room", "parley", "rooms/task", "the rooms are given to it"},
+		{"the comparison of descriptions knows the service", "openapi/diff", "openapi", "stands alone"},
 		{"a script imports the house", "scripts/testreport", "parley", "beside the house"},
 		{"a new package", "novelty", "", "novelty is not named in the policy"},
 	}

@@ -232,7 +232,7 @@ func (g *group) fanEvent(e *event.Event) {
 // deliver makes the delivery of an event to an endpoint, claimed where the
 // dispatcher has a place for it.
 func (g *group) deliver(sub *subscriber, e *event.Event) event.Delivery {
-	d := event.Delivery{Seq: e.Seq, Endpoint: sub.id, Account: e.Account, Version: sub.Version, Born: g.clock.at, Due: g.now, Event: e}
+	d := event.Delivery{Seq: e.Seq, Endpoint: sub.id, Account: e.Account, Version: sub.Version, Born: g.now, Due: g.now, Event: e}
 	switch taker := g.fanout.Taker; {
 	case !sub.Enabled:
 		d.Due = event.Parked

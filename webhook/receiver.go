@@ -102,6 +102,7 @@ type Receiver struct {
 	verifier *Verifier
 	enqueue  func(context.Context, *Delivery) error
 	opts     ReceiverOptions
+	flights  flights
 }
 
 // NewReceiver returns a receiver of what is signed with one of the secrets.
@@ -228,9 +229,35 @@ const (
 	farewell = 5 * time.Second
 )
 
-// accept claims a delivery, queues it and settles. Where the queue fails, the
-// claim is released. It reports whether the delivery is safe.
-func (r *Receiver) accept(ctx context.Context, d *Delivery) (bool, error) {
+// accept takes a delivery, once of all its twins here. It reports whether the
+// delivery is safe.
+func (r *Receiver) accept(ctx context.Context, d *Delivery) (safe bool, err error) {
+	var end <-chan time.Time
+	for {
+		one, leads := r.flights.enter(d.ID)
+		if leads {
+			defer func() { r.flights.leave(d.ID, one, safe) }()
+			return r.lead(ctx, d)
+		}
+		if end == nil {
+			end = time.After(patience)
+		}
+		select {
+		case <-one.done:
+			if one.safe {
+				return true, ErrDuplicate
+			}
+		case <-end:
+			return false, ErrBusy
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// lead claims a delivery, queues it and settles. Where the queue fails, the
+// claim is released.
+func (r *Receiver) lead(ctx context.Context, d *Delivery) (bool, error) {
 	c := Claim{Scope: r.opts.Scope, ID: d.ID, Token: rand.Text()}
 	state, err := r.claim(ctx, &c)
 	switch {
@@ -244,9 +271,7 @@ func (r *Receiver) accept(ctx context.Context, d *Delivery) (bool, error) {
 	queued := false
 	defer func() {
 		if !queued { // the queue failed, or panicked
-			bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-			defer cancel()
-			r.opts.Store.Release(bye, c) // where this fails, the claim ends by itself
+			r.leave(ctx, func(ctx context.Context) error { return r.opts.Store.Release(ctx, c) }) // where this fails, the claim ends by itself
 		}
 	}()
 	limited, cancel := context.WithTimeout(ctx, r.opts.Timeout)
@@ -255,17 +280,22 @@ func (r *Receiver) accept(ctx context.Context, d *Delivery) (bool, error) {
 	if queued = err == nil || errors.Is(err, ErrDuplicate); !queued {
 		return false, err
 	}
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
 	c.At = r.opts.Now()
 	c.Until = c.At.Add(r.opts.Retention)
-	if lost := r.opts.Store.Settle(bye, c); lost != nil {
+	if lost := r.leave(ctx, func(ctx context.Context) error { return r.opts.Store.Settle(ctx, c) }); lost != nil {
 		return true, lost
 	}
 	return true, err
 }
 
-// claim asks the store, again and again while another has the delivery.
+// leave calls the store although the sender may be gone.
+func (r *Receiver) leave(ctx context.Context, act func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	return act(ctx)
+}
+
+// claim asks the store, again and again while another process has the delivery.
 func (r *Receiver) claim(ctx context.Context, c *Claim) (State, error) {
 	end := time.NewTimer(patience)
 	defer end.Stop()

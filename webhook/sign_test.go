@@ -152,9 +152,12 @@ func TestSignConcurrently(t *testing.T) {
 func TestSignAllocates(t *testing.T) {
 	secret, body, dst := NewSecret(), bytes.Repeat([]byte("x"), 1024), make([]byte, 0, 128)
 	secret.AppendSignature(dst, "msg_1", 1700000000, body)
-	got := testing.AllocsPerRun(200, func() { secret.AppendSignature(dst, "msg_1", 1700000000, body) })
-	if got >= 1 { // below: a collection emptied the pool
-		t.Errorf("got %v allocations, want none", got)
+	least := 100.0
+	for range 5 { // a collection may empty the pool, and the race detector does at random
+		least = min(least, testing.AllocsPerRun(100, func() { secret.AppendSignature(dst, "msg_1", 1700000000, body) }))
+	}
+	if least > 0 {
+		t.Errorf("got %v allocations, want none", least)
 	}
 }
 

@@ -61,8 +61,10 @@ func NewSQLStore(db *sql.DB, opts *SQLOptions) *SQLStore {
 		look: fill(`SELECT token FROM claims WHERE scope = $1 AND id = $2`),
 		settle: fill(`INSERT INTO claims AS c (scope, id, token, until) VALUES ($1, $2, '', $3)
 			ON CONFLICT (scope, id) DO UPDATE SET token = '', until = excluded.until WHERE c.token = $4`),
-		release: fill(`DELETE FROM claims WHERE scope = $1 AND id = $2 AND token = $3`),
-		remove: fill(`DELETE FROM claims WHERE (scope, id) IN
+		release: fill(`DELETE FROM claims WHERE scope = $1 AND id = $2 AND token = $3 AND token <> ''`),
+		// The time is asked for twice: PostgreSQL looks again at the outer
+		// condition where a row was claimed while the statement waited for it.
+		remove: fill(`DELETE FROM claims WHERE until <= $1 AND (scope, id) IN
 			(SELECT scope, id FROM claims WHERE until <= $1 ORDER BY until LIMIT 100)`),
 	}
 }

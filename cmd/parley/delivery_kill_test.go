@@ -73,6 +73,7 @@ type delivered struct {
 // A ledger is what the service says and what consumers say.
 type ledger struct {
 	acked     []string // titles of tasks whose creation was acknowledged
+	tasks     []row
 	events    []happening
 	rows      []delivered
 	endpoints []string // their ids, by consumer
@@ -91,6 +92,15 @@ func (l *ledger) audit() (wrong []string, twice int) {
 		if !titles[title] {
 			say("%s was acknowledged and has no event", title)
 		}
+	}
+	for _, r := range l.tasks {
+		if !titles[r.Title] {
+			say("task %d is there and has no event", r.ID)
+		}
+		delete(titles, r.Title)
+	}
+	for title := range titles {
+		say("%s has an event and is not there", title)
 	}
 	type place struct{ event, endpoint string }
 	rows := make(map[place]delivered)
@@ -281,6 +291,9 @@ func (l *ledger) drain(t *testing.T, c *client) {
 	if l.events, err = walk[happening](c, "/events?limit=100&type=task.created"); err != nil {
 		t.Fatal(err)
 	}
+	if l.tasks, err = walk[row](c, "/tasks?limit=100"); err != nil {
+		t.Fatal(err)
+	}
 	if l.rows, err = walk[delivered](c, "/deliveries?limit=100"); err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +306,7 @@ func TestAudit(t *testing.T) {
 		l := &ledger{acked: []string{"a"}, endpoints: []string{"ep_0", "ep_1"}}
 		e := happening{ID: "evt_1", Type: "task.created"}
 		e.Data.ID, e.Data.Title = 1, "a"
-		l.events = []happening{e}
+		l.events, l.tasks = []happening{e}, []row{e.Data}
 		for n, endpoint := range l.endpoints {
 			d := delivered{ID: fmt.Sprintf("msg_%d", n), Event: "evt_1", Endpoint: endpoint, Status: "delivered"}
 			d.Attempts = append(d.Attempts, struct {
@@ -317,6 +330,8 @@ func TestAudit(t *testing.T) {
 		spoil func(*ledger)
 	}{
 		{"an event written in a second transaction is lost between the two", func(l *ledger) { l.events, l.rows, l.arrivals = nil, nil, nil }},
+		{"the same, before it was acknowledged", func(l *ledger) { l.acked, l.events, l.rows, l.arrivals = nil, nil, nil, nil }},
+		{"an event of what was rolled back", func(l *ledger) { l.acked, l.tasks = nil, nil }},
 		{"a delivery marked as delivered before it was sent never arrives", func(l *ledger) { l.arrivals = l.arrivals[1:] }},
 		{"a delivery that nobody wrote", func(l *ledger) { l.rows = l.rows[1:] }},
 		{"an open delivery", func(l *ledger) { l.rows[0].Status = "retrying" }},

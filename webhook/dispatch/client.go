@@ -53,7 +53,10 @@ type answer struct {
 func newClient(o *Options) *client {
 	g := &guard{
 		insecure: o.Insecure, resolver: o.Resolver, connect: o.Dial, timeout: o.Timeout,
-		tls: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"h2", "http/1.1"}},
+		tls: &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"h2", "http/1.1"},
+			ClientSessionCache: tls.NewLRUClientSessionCache(256),
+		},
 	}
 	if g.connect == nil {
 		g.connect = (&net.Dialer{Control: g.control, KeepAlive: 30 * time.Second}).DialContext
@@ -152,7 +155,7 @@ func classOf(ctx context.Context, err error) string {
 		return ErrorTimeout
 	case errors.Is(err, errAddress):
 		return ErrorAddress
-	case handshake:
+	case handshake, connection != nil && connection.Op == "remote error": // an alert of TLS 1.3 may come late
 		return ErrorTLS
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return ErrorRefused

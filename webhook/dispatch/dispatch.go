@@ -51,7 +51,9 @@ type Queue interface {
 
 	// Settle writes outcomes down: all of them or, with an error, none. An
 	// outcome whose fence is not the row's is ignored. A delivery that stays
-	// open is claimed by nobody afterwards. Settle must be safe to repeat.
+	// open is claimed by nobody afterwards. One that is to be parked while its
+	// endpoint has been enabled again is due at once instead, or it would wait
+	// for ever. Settle must be safe to repeat.
 	Settle(ctx context.Context, outcomes []event.Outcome) error
 
 	// Extend makes claims last for the lease from now. A delivery (found by
@@ -69,9 +71,10 @@ type Source interface {
 	// ErrGone where the endpoint has been deleted: the delivery is dead.
 	Endpoint(ctx context.Context, id int64) (*Endpoint, error)
 
-	// Body returns what is POSTed, the same bytes for every attempt. The
-	// event may have to be read: d.Event may be nil. The error is ErrGone
-	// where there is no event any more: the delivery is dead.
+	// Body returns what is POSTed, the same bytes for every attempt, which
+	// nobody changes afterwards. The event may have to be read: d.Event may
+	// be nil. The error is ErrGone where there is no event any more: the
+	// delivery is dead.
 	Body(ctx context.Context, d *event.Delivery) ([]byte, error)
 }
 
@@ -117,9 +120,10 @@ func (d *Dispatcher) Reserve(endpoint int64) bool {
 		return false
 	}
 	l := d.lane(endpoint)
-	if l.backlog || l.paused != 0 || l.held >= d.allowance(l) || !d.spare(l) {
+	// What comes during a claim may go first: so a lane that is drained faster
+	// than it is filled finds its way back from the table.
+	if l.backlog && !l.claiming || l.paused != 0 || l.held >= d.allowance(l) || !d.spare(l) {
 		l.backlog = true
-		l.woken = true
 		return false
 	}
 	l.reserved++

@@ -15,20 +15,26 @@ type flight struct {
 	index   int // in Dispatcher.flights
 }
 
-// room reports whether a pool has a free place. Each pool has a part of its
-// own; the rest is for whoever comes first. So the parts of the others are
-// free whatever one pool does, but for attempts that have left the prompt pool
-// because they take long: these stay under the bound on all.
-func (d *Dispatcher) room(c class) bool {
-	all := d.o.Connections
-	own := max(1, all/8)
+// own is the part of the connections that is kept for a class.
+func (d *Dispatcher) own(c class) int {
 	if c == prompt {
-		own = max(1, all/4)
+		return max(1, d.o.Connections/4)
 	}
-	if len(d.flights) >= all {
-		return false
+	return max(1, d.o.Connections/8)
+}
+
+// room reports whether a class may use one more connection: whether so many
+// are free that the others could still have their own parts. Attempts that
+// have left the prompt ones because they take long may fill the parts of
+// others, but never exceed the bound on all.
+func (d *Dispatcher) room(c class) bool {
+	free := d.o.Connections - len(d.flights)
+	for other := range classes {
+		if other != c {
+			free -= max(0, d.own(other)-d.using[other])
+		}
 	}
-	return d.using[c] < own || len(d.flights) < all*3/8
+	return free > 0 || d.using[c] < d.own(c) && len(d.flights) < d.o.Connections
 }
 
 // fill begins all that can be begun. It wants d.mu.
@@ -71,7 +77,8 @@ func (d *Dispatcher) board(l *lane) *flight {
 	now := d.now()
 	if l.wantsClaim() {
 		l.claiming, l.woken = true, false
-		n := min(d.allowance(l)-l.held, d.o.Memory-d.held[0]-d.held[1], claimMost)
+		most := d.allowance(l)
+		n := min(most-most/4-l.held, d.o.Memory-d.held[0]-d.held[1], claimMost)
 		f := d.launch(l, now)
 		f.claim, f.n = true, max(1, n)
 		return f
@@ -196,6 +203,8 @@ func (d *Dispatcher) send(f *flight) *flight {
 	case o.Due == event.Parked:
 		d.drain(l, 0, now, event.Parked, o.Reason)
 		l.backlog = false
+	case o.Disable != "": // until the source knows
+		d.pause(l, now, now+2*second, "endpoint disabled")
 	case r.paused > now:
 		d.pause(l, now, r.paused, r.why)
 	case l.class == failing:

@@ -247,7 +247,7 @@ func (d *Dispatcher) learn(l *lane, r *report) {
 func (d *Dispatcher) forget(now int64) {
 	looked := 0
 	for id, l := range d.lanes {
-		if looked++; looked > 2000 {
+		if looked++; looked > 500 {
 			return
 		}
 		if l.held == 0 && !l.backlog && !l.claiming && l.listed == classes && l.paused == 0 && now-l.idle > forgetAfter.Microseconds() {

@@ -21,6 +21,8 @@ type frail struct {
 	refusals              atomic.Int64
 	extended              atomic.Int64
 	most                  atomic.Int64 // deliveries in one claim
+	claims                atomic.Int64
+	slow                  time.Duration // what a claim takes
 }
 
 var errAway = errors.New("the database is away")
@@ -47,6 +49,8 @@ func (f *frail) Claim(ctx context.Context, endpoint int64, n int, lease time.Dur
 	if f.claim.Load() {
 		return nil, errAway
 	}
+	f.claims.Add(1)
+	time.Sleep(f.slow)
 	list, err := f.Queue.Claim(ctx, endpoint, n, lease)
 	f.most.Store(max(f.most.Load(), int64(len(list))))
 	return list, err
@@ -239,6 +243,66 @@ func TestBacklog(t *testing.T) {
 		seen := c.arrivals()
 		if last := seen[len(seen)-1].at.Sub(seen[0].at); last > 4*time.Second {
 			t.Errorf("got all after %v, want about 2.5s", last)
+		}
+	})
+}
+
+// TestBacklogEnds shows that a lane that was flooded goes back to taking its
+// deliveries from memory, though more come all the time.
+func TestBacklogEnds(t *testing.T) {
+	c := &consumer{answers: []func(http.ResponseWriter){func(http.ResponseWriter) { time.Sleep(time.Millisecond) }}}
+	simulate(t, c, dispatch.Options{Lane: 100}, func(r *rig) {
+		f := r.weaken()
+		f.slow = 5 * time.Millisecond
+		seq := int64(0)
+		steady := func(n int) { // 1,000 a second
+			for range n {
+				seq++
+				r.commit(seq, 1)
+				time.Sleep(time.Millisecond)
+			}
+		}
+		for range 3000 {
+			seq++
+			r.commit(seq, 1)
+		}
+		steady(3000)
+		before := f.claims.Load()
+		steady(2000)
+		if got := f.claims.Load() - before; got > 20 {
+			t.Errorf("got %d claims when there was no backlog any more", got)
+		}
+		time.Sleep(time.Second)
+		if got := len(c.arrivals()); got != int(seq) {
+			t.Errorf("got %d arrivals, want %d", got, seq)
+		}
+	})
+}
+
+// TestGone shows that an endpoint that answers 410 does not kill what waits:
+// it is parked once the source knows.
+func TestGone(t *testing.T) {
+	c := &consumer{answers: []func(http.ResponseWriter){status(200), status(410)}}
+	simulate(t, c, dispatch.Options{}, func(r *rig) {
+		r.commit(1, 1)
+		time.Sleep(time.Second)
+		for seq := range int64(50) {
+			r.commit(seq+2, 1)
+		}
+		time.Sleep(100 * time.Millisecond)
+		r.book.set(dispatch.Endpoint{ID: 1, URL: "http://consumer.example/hook"})
+		time.Sleep(time.Minute)
+		dead, parked := 0, 0
+		for seq := range int64(50) {
+			switch row, _ := r.table.Row(seq+2, 1); {
+			case row.State == event.Dead:
+				dead++
+			case row.Due == event.Parked:
+				parked++
+			}
+		}
+		if dead < 1 || dead > 8 || dead+parked != 50 {
+			t.Errorf("got %d dead and %d parked of 50, want those in flight and the rest", dead, parked)
 		}
 	})
 }

@@ -30,8 +30,8 @@ type Options struct {
 	// Connections bounds the attempts under way at once. A quarter of it is
 	// kept for endpoints that answer promptly, an eighth each for those that
 	// answer slowly, those not yet known, and those that do not answer; the
-	// rest is for whoever comes first. Idle connections that are kept for
-	// later number half as many at most. Defaults to 2048.
+	// rest is for whoever comes first. At most half as many idle connections
+	// are kept for later, and each is an open file. Defaults to 2048.
 	Connections int
 
 	// Patience is how soon a prompt endpoint answers. An attempt that takes
@@ -81,9 +81,10 @@ type Options struct {
 	// half of the 10 percent that are allowed for waiting in the lane.
 	Jitter func(delay time.Duration) time.Duration
 
-	// Observe is told of every outcome before it is settled, with the
-	// delivery as it was before. It must be quick, must be safe for use by
-	// several goroutines and must change neither. Defaults to nothing.
+	// Observe is told what became of every delivery that was to be sent,
+	// before it is settled, with the delivery as it was before. It must be
+	// quick, safe for use by several goroutines, and keep and change neither.
+	// Defaults to nothing.
 	Observe func(d *event.Delivery, o *event.Outcome)
 
 	// Log is told when the queue or the source fails. No secret, signature or

@@ -3,6 +3,8 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -59,7 +61,7 @@ func (b *book) Body(_ context.Context, d *event.Delivery) ([]byte, error) {
 
 // A rig is a dispatcher over a table in memory.
 type rig struct {
-	*testing.T
+	testing.TB
 	table *queuetest.Memory
 	book  *book
 	d     *dispatch.Dispatcher
@@ -70,8 +72,8 @@ type rig struct {
 }
 
 // newRig returns a rig whose dispatcher does not run yet.
-func newRig(t *testing.T, o *dispatch.Options) *rig {
-	r := &rig{T: t, table: queuetest.NewMemory(nil), book: &book{endpoints: make(map[int64]*dispatch.Endpoint)}, kill: func() {}}
+func newRig(t testing.TB, o *dispatch.Options) *rig {
+	r := &rig{TB: t, table: queuetest.NewMemory(nil), book: &book{endpoints: make(map[int64]*dispatch.Endpoint)}, kill: func() {}}
 	if o != nil {
 		r.o = *o
 	}
@@ -91,11 +93,12 @@ func (r *rig) run() *rig {
 	if r.queue != nil {
 		q = r.queue(q)
 	}
-	r.d = dispatch.New(q, r.book, &o)
+	d := dispatch.New(q, r.book, &o)
+	r.d = d
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
-		r.d.Run(ctx)
+		d.Run(ctx)
 		close(ended)
 	}()
 	r.kill = func() {
@@ -192,3 +195,5 @@ type answers []netip.Addr
 func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) { return a, nil }
 
 var public = answers{netip.MustParseAddr("93.184.215.14")}
+
+var quiet = log.New(io.Discard, "", 0)

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,7 +61,7 @@ func (d *Dispatcher) Close(ctx context.Context) error {
 	}
 	d.closing = true
 	now := d.now()
-	for _, l := range append([]*lane(nil), d.busy...) {
+	for _, l := range slices.Clone(d.busy) {
 		d.drain(l, 0, now, now, "")
 	}
 	poke(d.kick)
@@ -136,12 +137,14 @@ func (d *Dispatcher) sweep(ctx context.Context) time.Duration {
 		}
 		return sweepEvery
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, id := range endpoints {
-		d.wake(id)
+	for some := range slices.Chunk(endpoints, 256) { // writers wait for the lock
+		d.mu.Lock()
+		for _, id := range some {
+			d.wake(id)
+		}
+		d.fill()
+		d.mu.Unlock()
 	}
-	d.fill()
 	if next.IsZero() {
 		return sweepEvery
 	}
@@ -232,7 +235,7 @@ func (d *Dispatcher) expiring(now int64) []event.Delivery {
 func (d *Dispatcher) abandon(now int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, l := range append([]*lane(nil), d.busy...) {
+	for _, l := range slices.Clone(d.busy) {
 		for l.queue.n > 0 {
 			l.queue.pop()
 			d.hold(l, -1)

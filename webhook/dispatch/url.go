@@ -120,7 +120,7 @@ func checkHost(host string, brackets, insecure bool) error {
 var localNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home.arpa", "onion"}
 
 // checkName looks at a host that is no address. What a lenient parser would
-// take for one (its last label is a number) is refused.
+// take for one is refused: no top-level domain begins with a digit.
 func checkName(host string, insecure bool) error {
 	if len(host) > 253 {
 		return errHost
@@ -132,8 +132,7 @@ func checkName(host string, insecure bool) error {
 			return errHost
 		}
 	}
-	last := labels[len(labels)-1]
-	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") && strings.Trim(last[2:], "0123456789abcdef") == "" {
+	if last := labels[len(labels)-1]; last[0] >= '0' && last[0] <= '9' {
 		return errNumeric
 	}
 	if insecure {
