@@ -99,6 +99,7 @@ parley < examples/notes;
 # it, a rival written by hand its store, the measurements all that they measure.
 NONE < bench/internal/load, bench/internal/server, scripts/testreport;
 store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
+webhook, bench/internal/load, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/webhooks;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,
 github.com/jackc/pgx/v5, golang.org/x/sys
 < bench;
