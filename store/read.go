@@ -55,28 +55,50 @@ func (s *Store) Page(ctx context.Context, t *Table, q Query) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := sqlText{text: append(make([]byte, 0, 256), r.selectSQL...)}
-	if ok, err := b.rows(r, &q); err != nil || !ok {
-		return nil, err
+	rows, _, err := s.page(ctx, r, r.selectSQL, &q)
+	return rows, err
+}
+
+// Begin is Page for the first page of a walk. Besides the rows it returns the
+// mark that belongs in the Query of the pages behind it. Rows and mark are of
+// one moment: what is committed later lies beyond the mark. Where there is no
+// row, the mark is 0.
+func (s *Store) Begin(ctx context.Context, t *Table, q Query) ([]Row, int64, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return nil, 0, err
 	}
-	b.page(&q)
+	return s.page(ctx, r, r.beginSQL[q.Order], &q)
+}
+
+// page reads rows, and the mark where the statement has it.
+func (s *Store) page(ctx context.Context, t *table, selecting string, q *Query) (rows []Row, mark int64, err error) {
+	b := sqlText{text: append(make([]byte, 0, 512), selecting...), args: make([]any, 0, 8)}
+	if ok, err := b.rows(t, q); err != nil || !ok {
+		return nil, 0, err
+	}
+	b.page(q)
 	if err := s.enter(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer s.leave()
-	var rows []Row
+	marked := len(selecting) > len(t.selectSQL)
+	rows = make([]Row, 0, min(q.limit(), 256))
 	err = s.engine.query(ctx, string(b.text), b.args, func(c cursor) {
 		row := Row{Account: q.Account, ID: c.int(0), Rev: c.int(1), Seq: c.int(2), Created: c.int(3), Updated: c.int(4), Doc: c.bytes(5)}
-		row.Reshape = row.Seq <= r.reshape
+		row.Reshape = row.Seq <= t.reshape
+		if marked && len(rows) == 0 {
+			mark = c.int(6)
+		}
 		rows = append(rows, row)
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if q.Back {
 		slices.Reverse(rows)
 	}
-	return rows, nil
+	return rows, mark, nil
 }
 
 // Count returns how many rows Page would walk without After, Offset and Limit.
@@ -91,16 +113,6 @@ func (s *Store) Count(ctx context.Context, t *Table, q Query) (int64, error) {
 		return 0, err
 	}
 	return s.number(ctx, string(b.text), b.args...)
-}
-
-// Mark returns the highest id handed out in a table, 0 if none was: no row
-// that is committed later has an id up to it.
-func (s *Store) Mark(ctx context.Context, t *Table, account int64) (int64, error) {
-	r, err := s.table(t)
-	if err != nil {
-		return 0, err
-	}
-	return s.number(ctx, r.markSQL)
 }
 
 // Replay returns the record kept under an account's idempotency key. It is nil
@@ -168,7 +180,7 @@ func (s *Store) Events(ctx context.Context, q EventQuery) ([]event.Event, error)
 		b.and("seq ", direction(down), q.After)
 	}
 	b.order(down, "seq")
-	b.window(q.Limit, q.Offset)
+	b.window(q.limit(), q.Offset)
 	var events []event.Event
 	err := s.engine.query(ctx, string(b.text), b.args, func(c cursor) {
 		events = append(events, scanEvent(c, q.Account))
@@ -246,9 +258,6 @@ func (b *sqlText) order(down bool, columns ...string) {
 }
 
 func (b *sqlText) window(limit, offset int) {
-	if limit <= 0 {
-		limit = 20
-	}
 	b.text = append(b.text, " LIMIT "...)
 	b.arg(int64(limit))
 	if offset > 0 {
@@ -280,7 +289,11 @@ func (b *sqlText) rows(t *table, q *Query) (bool, error) {
 	if q.Since != 0 {
 		b.and("updated ", ">= ", q.Since)
 	}
-	if q.Mark != 0 {
+	switch {
+	case q.Mark == 0:
+	case q.Order == ByUpdated:
+		b.and("updated ", "<= ", q.Mark)
+	default:
 		b.and("id ", "<= ", q.Mark)
 	}
 	return true, nil
@@ -337,7 +350,7 @@ func (b *sqlText) page(q *Query) {
 		}
 		b.order(down, "id")
 	}
-	b.window(q.Limit, q.Offset)
+	b.window(q.limit(), q.Offset)
 }
 
 // events adds what selects events. A walk from a time on need not begin with

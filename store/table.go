@@ -22,10 +22,11 @@ type table struct {
 	targets   []*table
 	referrers []referrer
 
-	getSQL, selectSQL, countSQL, markSQL string
-	insertSQL, deleteSQL, clearSQL       string
-	existsSQL                            string
-	recordSQL                            string // everything, keys too
+	getSQL, selectSQL, countSQL, counterSQL string
+	beginSQL                                [2]string // by Order: selectSQL with the mark
+	insertSQL, deleteSQL, clearSQL          string
+	existsSQL                               string
+	recordSQL                               string // everything, keys too
 
 	// By column: the row that has a value, its id, the ids of rows that refer,
 	// their records.
@@ -180,6 +181,7 @@ func (t *table) fits(w *Write) error {
 // write composes the statements whose text depends on nothing but the table.
 // Parameters appear in the order of their numbers, which SQLite needs.
 func (t *table) write() {
+	const selecting = "SELECT id, rev, seq, created, updated, doc"
 	const fixed = "account, id, rev, seq, created, updated, doc"
 	names, values, nulls := fixed, "$1, $2, $3, $4, $5, $6, $7", ""
 	for i, c := range t.Columns {
@@ -190,8 +192,11 @@ func (t *table) write() {
 		}
 	}
 	n := len(t.Columns)
-	t.selectSQL = "SELECT id, rev, seq, created, updated, doc FROM " + t.sql
+	t.selectSQL = selecting + " FROM " + t.sql
 	t.getSQL = t.selectSQL + " WHERE account = $1 AND id = $2"
+	t.counterSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
+	t.beginSQL[ByID] = selecting + ", (" + t.counterSQL + ") FROM " + t.sql
+	t.beginSQL[ByUpdated] = selecting + ", (SELECT at FROM clock) FROM " + t.sql
 	t.countSQL = "SELECT count(*) FROM " + t.sql
 	t.existsSQL = "SELECT 1 FROM " + t.sql + " WHERE account = $1 AND id = $2"
 	t.recordSQL = "SELECT " + names + " FROM " + t.sql
@@ -200,7 +205,6 @@ func (t *table) write() {
 	if nulls != "" {
 		t.clearSQL = "UPDATE " + t.sql + " SET " + nulls[2:] + " WHERE account = $1 AND id = $2"
 	}
-	t.markSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
 	t.findSQL = make([]string, n)
 	t.holderSQL = make([]string, n)
 	t.refersSQL = make([]string, n)
