@@ -152,7 +152,7 @@ func (f *field) filter(text string) (any, error) {
 	switch f.kind {
 	case kindInt:
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err == nil {
+		if err == nil && text[0] != '+' { // one way to write a number
 			return n, nil
 		}
 		return nil, Parameter(f.name, "The filter must be a whole number.")
