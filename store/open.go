@@ -92,6 +92,9 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 		s.engine, err = openPostgres(ctx, dsn, &s.options, list)
 	} else {
 		d = sqliteDialect()
+		for _, t := range list {
+			t.hint()
+		}
 		s.engine, err = openSQLite(dsn, &s.options)
 	}
 	if err != nil {
