@@ -73,7 +73,22 @@ type Ready struct {
 	Conditions string `json:"conditions"`        // what it does beside the work, in words
 	Logs       bool   `json:"logs"`              // writes a line for each request to Options.Log
 	Version    string `json:"version,omitempty"` // of a peer
+
+	// Lists are the queries of its lists, by the name of the operation. Each
+	// request takes one of them.
+	Lists map[string][]string `json:"lists,omitempty"`
 }
+
+// The names of the operations on lists. Deep is behind nine tenths of all
+// tasks.
+const (
+	List       = "LIST"
+	Deep       = "LIST deep"
+	Token      = "LIST token"
+	TokenDeep  = "LIST token deep"
+	OffsetDeep = "LIST offset deep"
+	Total      = "LIST total"
+)
 
 // Write prints the line.
 func (r Ready) Write() error { return json.NewEncoder(os.Stdout).Encode(r) }
