@@ -84,24 +84,18 @@ func AppendTime(dst []byte, micros int64) []byte {
 	t := time.UnixMicro(micros).UTC()
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	dst = digits(dst, year, 4)
-	dst = digits(append(dst, '-'), int(month), 2)
-	dst = digits(append(dst, '-'), day, 2)
-	dst = digits(append(dst, 'T'), hour, 2)
-	dst = digits(append(dst, ':'), minute, 2)
-	dst = digits(append(dst, ':'), second, 2)
-	dst = digits(append(dst, '.'), t.Nanosecond()/1000, 6)
-	return append(dst, 'Z')
-}
-
-// digits writes n with exactly width digits; a year past 9999 keeps its own.
-func digits(dst []byte, n, width int) []byte {
-	var b [20]byte
-	s := strconv.AppendInt(b[:0], int64(n), 10)
-	for range width - len(s) {
-		dst = append(dst, '0')
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
 	}
-	return append(dst, s...)
+	micro := t.Nanosecond() / 1000
+	text := [27]byte{4: '-', 7: '-', 10: 'T', 13: ':', 16: ':', 19: '.', 26: 'Z'}
+	for _, pair := range [...]struct{ at, n int }{
+		{0, year / 100}, {2, year % 100}, {5, int(month)}, {8, day}, {11, hour}, {14, minute}, {17, second},
+		{20, micro / 10_000}, {22, micro / 100 % 100}, {24, micro % 100},
+	} {
+		text[pair.at], text[pair.at+1] = byte('0'+pair.n/10), byte('0'+pair.n%10)
+	}
+	return append(dst, text[:]...)
 }
 
 // member finds a top-level member's raw value in a document of our own, which

@@ -67,6 +67,7 @@ type cursor interface {
 	int(column int) int64
 	text(column int) string
 	bytes(column int) []byte
+	add(to []byte, column int) []byte // appends the bytes
 	bool(column int) bool
 	null(column int) bool
 }

@@ -205,7 +205,8 @@ func (c *postgresCursor) null(i int) bool   { return c.values[i] == nil }
 
 // bytes reads text as well as binary strings; those never come as text,
 // because every statement is prepared.
-func (c *postgresCursor) bytes(i int) []byte { return append([]byte(nil), c.values[i]...) }
+func (c *postgresCursor) add(to []byte, i int) []byte { return append(to, c.values[i]...) }
+func (c *postgresCursor) bytes(i int) []byte          { return append([]byte(nil), c.values[i]...) }
 
 // postgresFailure wraps the errors that say nothing about the statement with
 // ErrUnavailable, unless it is the caller who has given up.

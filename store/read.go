@@ -82,9 +82,16 @@ func (s *Store) page(ctx context.Context, t *table, selecting string, q *Query) 
 	defer s.leave()
 	marked := len(selecting) > len(t.selectSQL)
 	rows = make([]Row, 0, min(q.limit(), 256))
+	var docs []byte // of all rows, one behind the other
 	err = s.engine.query(ctx, string(b.text), b.args, func(c cursor) {
-		row := Row{Account: q.Account, ID: c.int(0), Rev: c.int(1), Seq: c.int(2), Created: c.int(3), Updated: c.int(4), Doc: c.bytes(5)}
+		row := Row{Account: q.Account, ID: c.int(0), Rev: c.int(1), Seq: c.int(2), Created: c.int(3), Updated: c.int(4)}
 		row.Reshape = row.Seq <= t.reshape
+		from := len(docs)
+		docs = c.add(docs, 5)
+		row.Doc = docs[from:len(docs):len(docs)]
+		if len(rows) == 0 {
+			docs = slices.Grow(docs, min(q.limit(), 256)*(len(docs)+len(docs)/8))
+		}
 		if marked && len(rows) == 0 {
 			mark = c.int(6)
 		}
