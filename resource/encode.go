@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"bytes"
 	"reflect"
 	"strconv"
 	"time"
@@ -89,13 +90,23 @@ func AppendTime(dst []byte, micros int64) []byte {
 	}
 	micro := t.Nanosecond() / 1000
 	text := [27]byte{4: '-', 7: '-', 10: 'T', 13: ':', 16: ':', 19: '.', 26: 'Z'}
-	for _, pair := range [...]struct{ at, n int }{
-		{0, year / 100}, {2, year % 100}, {5, int(month)}, {8, day}, {11, hour}, {14, minute}, {17, second},
-		{20, micro / 10_000}, {22, micro / 100 % 100}, {24, micro % 100},
-	} {
-		text[pair.at], text[pair.at+1] = byte('0'+pair.n/10), byte('0'+pair.n%10)
-	}
+	text[0], text[1] = two(year / 100)
+	text[2], text[3] = two(year % 100)
+	text[5], text[6] = two(int(month))
+	text[8], text[9] = two(day)
+	text[11], text[12] = two(hour)
+	text[14], text[15] = two(minute)
+	text[17], text[18] = two(second)
+	text[20], text[21] = two(micro / 10_000)
+	text[22], text[23] = two(micro / 100 % 100)
+	text[24], text[25] = two(micro % 100)
 	return append(dst, text[:]...)
+}
+
+// two returns the digits of a number below 100.
+func two(n int) (tens, ones byte) {
+	tens = byte(n) / 10
+	return '0' + tens, '0' + byte(n) - 10*tens
 }
 
 // member finds a top-level member's raw value in a document of our own, which
@@ -116,6 +127,9 @@ func member(doc []byte, quoted string) []byte {
 
 // skipString returns the index after the string that begins at i.
 func skipString(doc []byte, i int) int {
+	if end := bytes.IndexByte(doc[i+1:], '"'); end >= 0 && bytes.IndexByte(doc[i+1:i+1+end], '\\') < 0 {
+		return i + end + 2
+	}
 	for i++; i < len(doc); i++ {
 		switch doc[i] {
 		case '\\':
