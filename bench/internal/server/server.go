@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/parley-api/parley/internal/journal"
 )
 
 // Options say what a server process is to serve. They travel as flags.
@@ -154,5 +156,5 @@ func OpenLog(path string) (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slog.New(slog.NewJSONHandler(f, nil)), nil
+	return slog.New(journal.New(f, nil)), nil
 }
