@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -8,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/rooms/task"
 )
 
@@ -136,5 +140,47 @@ func (l *ledger) write(b *band, random *rand.Rand) {
 	body := fmt.Sprintf(`{"title": "%d", "status": %q}`, random.Int(), task.InProgress)
 	if b.send(random, "PATCH", fmt.Sprint("/tasks/", id), body, &s) == 200 {
 		l.note(s)
+	}
+}
+
+// TestListInFlight holds a transaction open between two polls: while it is, it
+// has no time, so that it cannot slip in behind what the poller has seen.
+func TestListInFlight(t *testing.T) {
+	var dsn string
+	b := newBand(t, []*service{start(t, "postgres", func(cfg *parley.Config) { dsn = cfg.Database })})
+	random := rand.New(rand.NewPCG(1, 2))
+	b.fill(random, 9)
+	p := poller{known: make(map[int64]time.Time)}
+	p.poll(b, random)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT seq FROM clock FOR UPDATE"); err != nil { // as another node that commits
+		t.Fatal(err)
+	}
+	made := make(chan shown)
+	go func() { made <- b.post(rand.New(rand.NewPCG(3, 4))) }()
+	for range 5 {
+		p.poll(b, random)
+		time.Sleep(20 * time.Millisecond)
+	}
+	if _, err := tx.Exec(t.Context(), "UPDATE clock SET at = at + 60000000"); err != nil { // its clock is a minute ahead
+		t.Fatal(err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late := <-made
+	if !late.Updated.After(p.last.Add(time.Minute - time.Second)) {
+		t.Errorf("got %v, want a time after the other node's, a minute after %v", late.Updated, p.last)
+	}
+	if p.poll(b, random); !p.known[late.ID].Equal(late.Updated) {
+		t.Errorf("the poller knows %v of %d, want %v", p.known[late.ID], late.ID, late.Updated)
 	}
 }
