@@ -124,6 +124,16 @@ func (s *Store) Count(ctx context.Context, t *Table, q Query) (int64, error) {
 	return s.number(ctx, string(b.text), b.args...)
 }
 
+// Mark returns the highest id handed out in a table, 0 if none was: no row
+// that is committed later has an id up to it. A walk takes its mark from Begin.
+func (s *Store) Mark(ctx context.Context, t *Table, account int64) (int64, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return 0, err
+	}
+	return s.number(ctx, r.counterSQL)
+}
+
 // Replay returns the record kept under an account's idempotency key. It is nil
 // where there is none or the record is older than 24 hours.
 func (s *Store) Replay(ctx context.Context, account int64, key string) (*Kept, error) {

@@ -91,11 +91,7 @@ func idsOnce(b *bench) {
 	b.Commit(b.NewUser("a@x"), b.NewUser("b@x"))
 	b.Commit(b.Drop(b.Users, 2))
 	b.Reopen()
-	_, mark, err := b.S.Begin(b.ctx, b.Users, store.Query{Account: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Same("the mark", mark, int64(2))
+	b.Same("the mark", must(b.S.Mark(b.ctx, b.Users, 1))(b), int64(2))
 	row := b.Commit(b.NewUser("c@x"))[0]
 	b.Same("the next id", row.ID, int64(3))
 	b.Commit(b.NewUser("d@x"), b.Drop(b.Users, 4)) // made and deleted in one go
