@@ -90,14 +90,18 @@ internal/notice, internal/topic, internal/usage,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 
+# The journal writes the log: the standard library's, and nothing else.
+NONE < internal/journal;
+
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, openapi/diff, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, openapi/diff, internal/journal, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 
 # What measures and builds stands beside the house: a script imports nothing of
 # it, a rival written by hand its store, the measurements all that they measure.
-NONE < bench/internal/load, bench/internal/server, scripts/testreport;
+NONE < bench/internal/load, scripts/testreport;
+internal/journal < bench/internal/server;
 store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
 webhook, bench/internal/load, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/webhooks;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,

@@ -18,16 +18,6 @@ import (
 	"github.com/parley-api/parley/version"
 )
 
-// A sink takes an answer and forgets it.
-type sink struct {
-	header http.Header
-	status int
-}
-
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
-func (s *sink) WriteHeader(status int)      { s.status = status }
-
 // A bench is a service with rows in it, asked without a socket.
 type bench struct {
 	app   *parley.App

@@ -79,8 +79,8 @@ const (
 type Store interface {
 	Get(ctx context.Context, t *store.Table, account, id int64) (store.Row, error)
 	Page(ctx context.Context, t *store.Table, q store.Query) ([]store.Row, error)
+	Begin(ctx context.Context, t *store.Table, q store.Query) ([]store.Row, int64, error)
 	Count(ctx context.Context, t *store.Table, q store.Query) (int64, error)
-	Mark(ctx context.Context, t *store.Table, account int64) (int64, error)
 	Commit(ctx context.Context, tx *store.Tx) ([]store.Row, error)
 }
 

@@ -75,7 +75,11 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 		b.text = append(b.text, ')')
 	}
 	b.order(down, "seq", "endpoint")
-	b.window(q.Limit, q.Offset)
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 20
+	}
+	b.window(limit, q.Offset)
 	var rows []DeliveryRow
 	err := s.engine.query(ctx, string(b.text), b.args, func(c cursor) { rows = append(rows, scanDelivery(c)) })
 	if q.Back {

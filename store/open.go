@@ -73,6 +73,7 @@ type cursor interface {
 	int(column int) int64
 	text(column int) string
 	bytes(column int) []byte
+	add(to []byte, column int) []byte // appends the bytes
 	bool(column int) bool
 	null(column int) bool
 }
@@ -100,6 +101,9 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 		s.engine, err = openPostgres(ctx, dsn, &s.options, list)
 	} else {
 		s.dialect = sqliteDialect()
+		for _, t := range list {
+			t.hint()
+		}
 		s.engine, err = openSQLite(dsn, &s.options)
 	}
 	if err != nil {

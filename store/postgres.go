@@ -42,6 +42,12 @@ const (
 const writerSettings = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 	SET plan_cache_mode = force_generic_plan; SET jit = off; SET idle_in_transaction_session_timeout = '60s'`
 
+// Readers have the same reason and one more: every page of a list is one
+// stretch of an index, in its order, which the planner does not find where it
+// does not know how short a page is. One plan then does for all pages.
+const readerSettings = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
+	SET plan_cache_mode = force_generic_plan; SET jit = off`
+
 func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (engine, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -55,10 +61,7 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 	}
 	writing := config.Copy()
 	writing.MaxConns, writing.MinConns, writing.MinIdleConns = 2, 0, 0 // one, and one that is being replaced
-	writing.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.PgConn().Exec(ctx, writerSettings).ReadAll()
-		return err
-	}
+	config.AfterConnect, writing.AfterConnect = setting(readerSettings), setting(writerSettings)
 	e := new(postgresEngine)
 	for _, t := range list {
 		e.texts = append(e.texts, newPostgresText(t))
@@ -79,6 +82,14 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		e.looking.Go(e.look)
 	}
 	return e, nil
+}
+
+// setting runs statements on each new connection.
+func setting(sql string) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.PgConn().Exec(ctx, sql).ReadAll()
+		return err
+	}
 }
 
 // oneLine makes an error of several attempts fit into a line of a log.
@@ -209,7 +220,8 @@ func (c *postgresCursor) null(i int) bool   { return c.values[i] == nil }
 
 // bytes reads text as well as binary strings; those never come as text,
 // because every statement is prepared.
-func (c *postgresCursor) bytes(i int) []byte { return append([]byte(nil), c.values[i]...) }
+func (c *postgresCursor) add(to []byte, i int) []byte { return append(to, c.values[i]...) }
+func (c *postgresCursor) bytes(i int) []byte          { return append([]byte(nil), c.values[i]...) }
 
 // postgresFailure wraps the errors that say nothing about the statement with
 // ErrUnavailable, unless it is the caller who has given up.

@@ -65,7 +65,7 @@ func (e *sqliteEngine) decide(g *group) error {
 func (e *sqliteEngine) load(g *group, n *needs) error {
 	n.absent(g)
 	for _, ts := range n.counters {
-		if err := e.writer.query(ts.markSQL, nil, func(c cursor) { ts.counter = c.int(0) }); err != nil {
+		if err := e.writer.query(ts.counterSQL, nil, func(c cursor) { ts.counter = c.int(0) }); err != nil {
 			return err
 		}
 	}

@@ -163,13 +163,20 @@ type Query struct {
 	Account int64
 	Where   []Condition
 	Since   int64 // only rows with Updated >= Since; 0 means all
-	Mark    int64 // only rows with ID <= Mark; 0 means all
+	Mark    int64 // from Begin: only rows up to it, by ID or, with ByUpdated, by Updated; 0 means all
 	Order   Order
 	Desc    bool
 	After   *Position // start behind this row; nil means at the first
 	Back    bool      // walk the other way; rows still come back in the asked order
 	Offset  int
 	Limit   int // 0 means 20
+}
+
+func (q *Query) limit() int {
+	if q.Limit <= 0 {
+		return 20
+	}
+	return q.Limit
 }
 
 // A Position is the place of a row in an Order.
@@ -191,6 +198,13 @@ type EventQuery struct {
 	Back    bool // as in Query
 	Offset  int
 	Limit   int // 0 means 20
+}
+
+func (q *EventQuery) limit() int {
+	if q.Limit <= 0 {
+		return 20
+	}
+	return q.Limit
 }
 
 // Errors of Commit and Get. Use errors.Is and errors.As.

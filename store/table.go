@@ -22,10 +22,16 @@ type table struct {
 	targets   []*table
 	referrers []referrer
 
-	getSQL, selectSQL, countSQL, markSQL string
-	insertSQL, deleteSQL, clearSQL       string
-	existsSQL                            string
-	recordSQL                            string // everything, keys too
+	getSQL, selectSQL, countSQL, counterSQL string
+	beginSQL                                [2]string // by Order: selectSQL with the mark
+	insertSQL, deleteSQL, clearSQL          string
+	existsSQL                               string
+	recordSQL                               string // everything, keys too
+
+	// The indexes to use, for SQLite; empty on PostgreSQL. By column, where it
+	// has one for any value but null.
+	byUpdated string
+	byColumn  []string
 
 	// By column: the row that has a value, its id, the ids of rows that refer,
 	// their records.
@@ -180,6 +186,7 @@ func (t *table) fits(w *Write) error {
 // write composes the statements whose text depends on nothing but the table.
 // Parameters appear in the order of their numbers, which SQLite needs.
 func (t *table) write() {
+	const selecting = "SELECT id, rev, seq, created, updated, doc"
 	const fixed = "account, id, rev, seq, created, updated, doc"
 	names, values, nulls := fixed, "$1, $2, $3, $4, $5, $6, $7", ""
 	for i, c := range t.Columns {
@@ -190,8 +197,11 @@ func (t *table) write() {
 		}
 	}
 	n := len(t.Columns)
-	t.selectSQL = "SELECT id, rev, seq, created, updated, doc FROM " + t.sql
+	t.selectSQL = selecting + " FROM " + t.sql
 	t.getSQL = t.selectSQL + " WHERE account = $1 AND id = $2"
+	t.counterSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
+	t.beginSQL[ByID] = selecting + ", (" + t.counterSQL + ") FROM " + t.sql
+	t.beginSQL[ByUpdated] = selecting + ", (SELECT at FROM clock WHERE id = 1) FROM " + t.sql
 	t.countSQL = "SELECT count(*) FROM " + t.sql
 	t.existsSQL = "SELECT 1 FROM " + t.sql + " WHERE account = $1 AND id = $2"
 	t.recordSQL = "SELECT " + names + " FROM " + t.sql
@@ -200,7 +210,7 @@ func (t *table) write() {
 	if nulls != "" {
 		t.clearSQL = "UPDATE " + t.sql + " SET " + nulls[2:] + " WHERE account = $1 AND id = $2"
 	}
-	t.markSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
+	t.byColumn = make([]string, n)
 	t.findSQL = make([]string, n)
 	t.holderSQL = make([]string, n)
 	t.refersSQL = make([]string, n)
@@ -211,6 +221,23 @@ func (t *table) write() {
 		t.holderSQL[i] = "SELECT id FROM " + t.sql + where
 		t.refersSQL[i] = "SELECT id FROM " + t.sql + where + " LIMIT 2"
 		t.referringSQL[i] = t.recordSQL + where + " ORDER BY id"
+	}
+}
+
+// hint names the indexes in the texts that search by a column. SQLite would
+// not use them by itself: it takes an account for one with ten rows, and reads
+// them all.
+func (t *table) hint() {
+	t.byUpdated = " INDEXED BY " + t.indexName("updated", false)
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if !c.indexed() {
+			continue
+		}
+		t.byColumn[i] = " INDEXED BY " + t.indexName(c.Name, c.Unique)
+		for _, text := range [][]string{t.findSQL, t.holderSQL, t.refersSQL, t.referringSQL} {
+			text[i] = strings.Replace(text[i], " WHERE ", t.byColumn[i]+" WHERE ", 1)
+		}
 	}
 }
 

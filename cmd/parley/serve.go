@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/parley-api/parley"
+	"github.com/parley-api/parley/internal/journal"
 	"github.com/parley-api/parley/rooms/task"
 	"github.com/parley-api/parley/rooms/user"
 )
@@ -103,5 +104,5 @@ func newLog(f *os.File, level string) *slog.Logger {
 	if terminal(f) {
 		return slog.New(slog.NewTextHandler(f, &options))
 	}
-	return slog.New(slog.NewJSONHandler(f, &options))
+	return slog.New(journal.New(f, options.Level))
 }
