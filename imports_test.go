@@ -45,7 +45,7 @@ NONE < problem, event;
 # No convention knows another, and none knows a third party: each stands on
 # problem alone.
 problem
-< negotiate, precond, byterange, paginate, idempotency, ratelimit, version, webhook, route;
+< negotiate, precond, byterange, digest, paginate, idempotency, ratelimit, version, webhook, route;
 
 # The store knows events and its two databases, and neither HTTP nor JSON over it.
 event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
@@ -55,13 +55,17 @@ event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
 # The store never reaches net/http, even indirectly.
 net/http !< store, event;
 
+# Bytes know nobody; only where they are in a bucket do they know a third party.
+NONE < blob < blob/blobtest;
+blob, github.com/minio/minio-go/v7 < blob/bucket;
+
 # A resource composes the conventions over the store.
-negotiate, precond, byterange, paginate, idempotency, version, store,
+blob, digest, negotiate, precond, byterange, paginate, idempotency, version, store,
 github.com/go-json-experiment/json
 < resource;
 
 # A room imports public packages only, and no other room.
-resource < rooms/task, rooms/user;
+resource < rooms/task, rooms/user, rooms/file, rooms/image;
 
 # The doors into resources know resources; they know neither rooms nor each other.
 resource, github.com/goccy/go-yaml < openapi;
