@@ -72,6 +72,7 @@ resource, github.com/goccy/go-yaml < openapi;
 resource < graph;
 
 # A room of the system imports no other room.
+NONE < internal/largefile;
 resource < internal/account, internal/apikey;
 resource, github.com/go-json-experiment/json < internal/eventlog;
 
@@ -80,12 +81,12 @@ problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
 route, ratelimit, webhook, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/eventlog,
+internal/account, internal/apikey, internal/eventlog, internal/largefile, blob/bucket,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, rooms/file, rooms/image, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 

@@ -19,8 +19,10 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/parley-api/parley/blob"
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
@@ -42,6 +44,9 @@ type App struct {
 	now      func() time.Time
 	calendar *version.Calendar
 	store    *store.Store
+	blobs    blob.Store
+	stop     func()         // ends the work in the background
+	work     sync.WaitGroup // of the background
 
 	rooms    []*resource.Room
 	routes   route.Table[*passage]
@@ -86,10 +91,17 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log}, tables...); err != nil {
 		return nil, err
 	}
+	if a.blobs, err = openBlobs(ctx, set, definitions); err != nil {
+		a.store.Close()
+		return nil, err
+	}
 	if err := a.compose(ctx, all, accounts, keys); err != nil {
 		a.store.Close()
 		return nil, err
 	}
+	life, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	a.work.Go(func() { a.sweep(life) })
 	return a, nil
 }
 
@@ -101,7 +113,7 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 	}
 	a.shared = resource.Options{
 		Store: a.store, Calendar: a.calendar, Keys: sealing.of, Limits: a.set.limits,
-		RFC: a.set.Profile == "rfc", Now: a.now,
+		RFC: a.set.Profile == "rfc", Now: a.now, Blobs: a.blobs, Vendors: a.vendors(),
 	}
 	for _, d := range all {
 		o := a.shared
@@ -160,6 +172,8 @@ func (a *App) Store() *store.Store { return a.store }
 // Close finishes what is in flight and closes the database. Stop serving
 // requests before.
 func (a *App) Close() error {
+	a.stop()
+	a.work.Wait()
 	a.keyring.close()
 	return a.store.Close()
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/resource"
+	"github.com/parley-api/parley/rooms/file"
+	"github.com/parley-api/parley/rooms/image"
 	"github.com/parley-api/parley/rooms/task"
 	"github.com/parley-api/parley/rooms/user"
 )
@@ -182,7 +184,7 @@ func openWire(t *testing.T, f *wireFile, engine string) *wire {
 		vars: variables{"admin": adminKey}, pages: make(map[string]bool),
 		described: make(map[string]*openapi3.T),
 	}
-	rooms := []*resource.Definition{task.Resource, user.Resource}
+	rooms := []*resource.Definition{task.Resource, user.Resource, file.Resource, image.Resource}
 	for _, o := range f.orders {
 		if o.verb == "room" {
 			rooms = append(rooms, odd[o.argument])

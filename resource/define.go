@@ -64,6 +64,9 @@ type Rules[T any] struct {
 	// Keep is called before a row is deleted; an error stops the deletion.
 	Keep func(row *T, id int64) error
 
+	// Content makes items bytes that the struct describes; nil: items are JSON.
+	Content *Content[T]
+
 	System bool // rows belong to the service, not to an account: needs scope admin
 	Silent bool // emits no events
 }
@@ -120,6 +123,8 @@ type Definition struct {
 	reveal func(next any, account int64) (string, error)
 	shown  string
 	keep   func(row any, id int64) error
+
+	content *content // nil: items are JSON
 }
 
 type action struct {
@@ -169,6 +174,13 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 	}
 	d.defineStates(rules.Actions)
 	d.defineLinks(rules.Links)
+	if c := rules.Content; c != nil {
+		d.defineContent(&content{
+			types: c.Types, limit: c.Limit, kind: c.Type,
+			take: func(next any, up Upload) { c.Take(next.(*T), up) },
+			give: func(row any) Bytes { return c.Give(row.(*T)) },
+		}, c.Digest)
+	}
 	d.defineTable(rules.Filters)
 	d.older = make(map[reflect.Type]*plan)
 	for _, s := range rules.Changes {
@@ -274,7 +286,8 @@ func (d *Definition) defineTable(filters []string) {
 	for _, f := range d.plan.fields {
 		d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
 		filter := slices.Contains(d.filters, f)
-		if !filter && !f.unique && f.ref == "" {
+		held := d.content != nil && f == d.content.held
+		if !filter && !f.unique && f.ref == "" && !held {
 			continue
 		}
 		k, ok := f.column()
@@ -283,7 +296,7 @@ func (d *Definition) defineTable(filters []string) {
 		}
 		d.columns = append(d.columns, f)
 		d.table.Columns = append(d.table.Columns, store.Column{
-			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "", Ref: f.ref, OnDelete: f.onDelete,
+			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "", Ref: f.ref, OnDelete: f.onDelete, Held: held,
 		})
 	}
 	d.table.Clear = d.clear

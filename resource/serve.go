@@ -23,6 +23,11 @@ func (rm *Room) read(c *Call) error {
 	if err != nil {
 		return err
 	}
+	return rm.describe(c, &row)
+}
+
+// describe answers GET and HEAD with a row.
+func (rm *Room) describe(c *Call, row *store.Row) error {
 	etag := rm.etag(c, row.Rev)
 	result, err := precond.Check(c.R, etag, time.Time{})
 	if err != nil {
@@ -32,7 +37,7 @@ func (rm *Room) read(c *Call) error {
 		c.notModified(etag)
 		return nil
 	}
-	return rm.show(c, http.StatusOK, &row)
+	return rm.show(c, http.StatusOK, row)
 }
 
 // show answers with a row.
@@ -56,7 +61,13 @@ func (rm *Room) create(c *Call) error {
 	if err != nil {
 		return err
 	}
+	return rm.insert(c, next)
+}
+
+// insert stores a new row and answers with it.
+func (rm *Room) insert(c *Call, next reflect.Value) error {
 	var secret string
+	var err error
 	if rm.reveal != nil {
 		if secret, err = rm.reveal(next.Interface(), c.Account); err != nil {
 			return err
@@ -170,11 +181,16 @@ func (rm *Room) modify(c *Call, f change) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
+	return rm.alter(c, f)
+}
+
+// alter is modify whatever the query says.
+func (rm *Room) alter(c *Call, f change) error {
 	row, err := rm.load(c)
 	if err != nil {
 		return err
 	}
-	if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
+	if err := rm.guard(c, &row); err != nil {
 		return err
 	}
 	w, err := rm.rewrite(c, row, f)
@@ -375,7 +391,7 @@ func (rm *Room) remove(c *Call) error {
 		if err != nil {
 			return err
 		}
-		if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
+		if err := rm.guard(c, &row); err != nil {
 			return err
 		}
 		if rm.keep != nil {

@@ -236,6 +236,15 @@ func (t *table) indexesUp(db session, d *dialect) error {
 			}
 		}
 	}
+	for _, c := range t.Columns {
+		if !c.Held {
+			continue
+		}
+		name := t.indexName(c.Name+"_held", false)
+		if err := want(name, fmt.Sprintf("CREATE INDEX %s ON %s (k_%s)", name, t.sql, c.Name)); err != nil {
+			return err
+		}
+	}
 	for name := range have {
 		if strings.HasPrefix(name, t.sql+"_") {
 			if err := db.script("DROP INDEX " + name); err != nil {
