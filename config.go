@@ -43,7 +43,8 @@ type Config struct {
 	TrustedProxies   []string      `env:"PARLEY_TRUSTED_PROXIES" placeholder:"CIDR" group:"Serving" help:"Proxies whose Forwarded and X-Forwarded-For are believed."`
 	CORSOrigins      []string      `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" placeholder:"ORIGIN" group:"Serving" help:"Web origins that may call the service from a browser; * for any."`
 
-	// LargeFile serves GET /largefile, a gibibyte to try ranges with, to any key.
+	// LargeFile serves GET /largefile, a gibibyte to try ranges with, to keys
+	// with the scope files:read.
 	LargeFile bool `kong:"-"`
 
 	// Identify says who asks. Nil means the API keys of the service itself.

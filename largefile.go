@@ -44,6 +44,6 @@ func (s *site) largefile(c *resource.Call) error {
 func (s *site) largeRoute() *resource.Route {
 	return &resource.Route{
 		Method: http.MethodGet, Pattern: "/largefile", Serve: s.largefile, Operation: "getLargefile",
-		Summary: "Get a gibibyte that is the same everywhere", Offers: octets,
+		Summary: "Get a gibibyte that is the same everywhere", Scope: "files:read", Offers: octets,
 	}
 }

@@ -61,6 +61,7 @@ var statuses = []int{
 var elsewhere = map[*problem.Kind]string{
 	problem.InvalidSignature: "the service receives no webhooks yet",
 	problem.RequestTimeout:   "needs a client that stalls: TestHardening",
+	problem.StorageFull:      "needs a full disk: TestDiskFull",
 	problem.KeyInUse:         "needs two requests at once: TestKeyInUse",
 }
 

@@ -178,7 +178,7 @@ func (in *intake) form(boundary string) error {
 		if _, ok := errors.AsType[*problem.Problem](err); ok || errors.Is(err, blob.ErrTooLarge) {
 			return err
 		}
-		return problem.BadRequest.New("The form does not parse as multipart/form-data.").Because(err)
+		return problem.BadRequest.New("The body does not parse as a form with a file.").Because(err)
 	}
 	if boundary == "" {
 		return malformed(nil)
