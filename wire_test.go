@@ -178,8 +178,8 @@ type wire struct {
 	described map[string]*openapi3.T // by version, as of now
 }
 
-// openWire starts the service that a file asks for.
-func openWire(t *testing.T, f *wireFile, engine string) *wire {
+// openWire starts the service that a file asks for, adjusted further.
+func openWire(t *testing.T, f *wireFile, engine string, further ...func(*parley.Config)) *wire {
 	w := &wire{
 		T: t, file: f, clock: &clock{day: today, begin: time.Now()}, log: new(journal),
 		vars: variables{"admin": adminKey}, pages: make(map[string]bool),
@@ -198,6 +198,9 @@ func openWire(t *testing.T, f *wireFile, engine string) *wire {
 		w.dsn = cfg.Database
 		for _, o := range f.orders {
 			w.adjust(cfg, o)
+		}
+		for _, adjust := range further {
+			adjust(cfg)
 		}
 	}, rooms...)
 	w.addr = strings.TrimPrefix(w.svc.URL, "http://")

@@ -16,7 +16,7 @@ import (
 // it must be on one file system. Make one with OpenFolder.
 type Folder struct {
 	root  string
-	spool Spool
+	spool *Spool
 	now   func() time.Time
 }
 
@@ -28,7 +28,7 @@ type FolderOptions struct {
 // OpenFolder opens a folder, which is made if missing, readable by its owner
 // alone.
 func OpenFolder(root string, o *FolderOptions) (*Folder, error) {
-	f := &Folder{root: root, spool: Spool{filepath.Join(root, "tmp")}, now: time.Now}
+	f := &Folder{root: root, spool: NewSpool(filepath.Join(root, "tmp")), now: time.Now}
 	if o != nil && o.Now != nil {
 		f.now = o.Now
 	}

@@ -28,7 +28,7 @@ type Bucket struct {
 	core   minio.Core
 	name   string
 	prefix string
-	spool  blob.Spool
+	spool  *blob.Spool
 }
 
 var _ blob.Store = (*Bucket)(nil)
@@ -51,7 +51,7 @@ func Open(ctx context.Context, a *Address, spool string) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
 	}
-	b := &Bucket{core: minio.Core{Client: client}, name: a.Bucket, prefix: a.Prefix, spool: blob.Spool{Folder: spool}}
+	b := &Bucket{core: minio.Core{Client: client}, name: a.Bucket, prefix: a.Prefix, spool: blob.NewSpool(spool)}
 	found, err := client.BucketExists(ctx, a.Bucket)
 	if err != nil {
 		return nil, failed("looking for the bucket", err)
@@ -79,7 +79,10 @@ func (b *Bucket) Put(ctx context.Context, r io.Reader, limit int64, check func(b
 	}
 	defer file.Close()
 	_, err = b.core.Client.PutObject(ctx, b.name, b.key(file.Info.Digest, blob.Kept), file.File, file.Info.Size,
-		minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: 64 << 20, SendContentMd5: true})
+		minio.PutObjectOptions{
+			ContentType: "application/octet-stream", PartSize: 64 << 20, SendContentMd5: true,
+			DisableContentSha256: file.Info.Size == 0, // or the library sends a chunk behind the end
+		})
 	if err != nil {
 		return blob.Info{}, failed("storing an object", err)
 	}

@@ -29,23 +29,26 @@ var Resource = resource.Define("file", "files", resource.Rules[File]{
 	Content: &resource.Content[File]{
 		Types:  []string{Served},
 		Digest: "digest",
-		Take: func(f *File, up resource.Upload) {
-			f.Size, f.ContentType, f.Digest = up.Size, up.Type, up.Digest
-			if f.ContentType == "" {
-				f.ContentType = Served
-			}
-			if up.Name != "" {
-				f.Name = up.Name
-			}
-			if f.Name == "" {
-				f.Name = "untitled"
-			}
-		},
+		Take:   take,
 		Give: func(f *File) resource.Bytes {
 			return resource.Bytes{Digest: f.Digest, Type: Served, Name: f.Name}
 		},
 	},
 })
+
+// take enters an upload in the description.
+func take(f *File, up resource.Upload) {
+	f.Size, f.ContentType, f.Digest = up.Size, up.Type, up.Digest
+	if f.ContentType == "" {
+		f.ContentType = Served
+	}
+	if up.Name != "" {
+		f.Name = up.Name
+	}
+	if f.Name == "" {
+		f.Name = "untitled"
+	}
+}
 
 // check refuses a name that is a path.
 func check(next, _ *File) []problem.FieldError {

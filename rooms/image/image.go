@@ -33,20 +33,23 @@ var Resource = resource.Define("image", "images", resource.Rules[Image]{
 		Types:  Types(),
 		Digest: "digest",
 		Type:   decide,
-		Take: func(p *Image, up resource.Upload) {
-			p.Size, p.ContentType, p.Digest = up.Size, up.Type, up.Digest
-			if up.Name != "" {
-				p.Name = up.Name
-			}
-			if p.Name == "" {
-				p.Name = "untitled." + strings.TrimPrefix(up.Type, "image/")
-			}
-		},
+		Take:   take,
 		Give: func(p *Image) resource.Bytes {
 			return resource.Bytes{Digest: p.Digest, Type: p.ContentType, Name: p.Name, Inline: true}
 		},
 	},
 })
+
+// take enters an upload in the description.
+func take(p *Image, up resource.Upload) {
+	p.Size, p.ContentType, p.Digest = up.Size, up.Type, up.Digest
+	if up.Name != "" {
+		p.Name = up.Name
+	}
+	if p.Name == "" {
+		p.Name = "untitled." + strings.TrimPrefix(up.Type, "image/")
+	}
+}
 
 // check refuses a name that is a path.
 func check(next, _ *Image) []problem.FieldError {
