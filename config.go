@@ -34,8 +34,8 @@ type Config struct {
 	DefaultPageSize  int           `default:"20" env:"PARLEY_DEFAULT_PAGE_SIZE" placeholder:"N" group:"Limits" help:"The size of a page when the client names none."`
 	Profile          string        `default:"spec" enum:"spec,rfc" env:"PARLEY_PROFILE" placeholder:"spec|rfc" group:"Serving" help:"spec: the contract to the letter. rfc: the three places where it departs from an RFC follow the RFC."`
 	Blobs            string        `env:"PARLEY_BLOBS" placeholder:"URL" group:"Storage" help:"s3://HOST/BUCKET[/PREFIX] to keep bytes in an S3-compatible bucket, for several nodes; ?region=NAME, &tls=on|off and &style=path|host where the defaults are wrong. Default: the data folder."`
-	BlobsKey         string        `env:"PARLEY_BLOBS_KEY,AWS_ACCESS_KEY_ID" placeholder:"KEY" group:"Storage" help:"Access key of the bucket, if --blobs does not have it as s3://KEY:SECRET@HOST/BUCKET."`
-	BlobsSecret      string        `env:"PARLEY_BLOBS_SECRET,AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" group:"Storage" help:"Secret of --blobs-key. Better in the environment than on the command line."`
+	BlobsKey         string        `env:"PARLEY_BLOBS_KEY" placeholder:"KEY" group:"Storage" help:"Access key of the bucket, if --blobs does not have it as s3://KEY:SECRET@HOST/BUCKET."`
+	BlobsSecret      string        `env:"PARLEY_BLOBS_SECRET" placeholder:"SECRET" group:"Storage" help:"Secret of --blobs-key. Better in the environment than on the command line."`
 	TLSCert          string        `name:"tls-cert" env:"PARLEY_TLS_CERT" placeholder:"FILE" group:"Serving" help:"Certificate chain in PEM; with --tls-key the service speaks TLS 1.2 and later."`
 	TLSKey           string        `name:"tls-key" env:"PARLEY_TLS_KEY" placeholder:"FILE" group:"Serving" help:"Private key of --tls-cert in PEM."`
 	MetricsAddr      string        `env:"PARLEY_METRICS_ADDR" placeholder:"HOST:PORT" group:"Operations" help:"A second listener for /metrics, without credentials."`

@@ -197,6 +197,8 @@ func (in *intake) form(boundary string) error {
 			return malformed(err)
 		}
 		switch {
+		case part.FormName() == "":
+			return malformed(nil)
 		case part.FileName() != "":
 			if files++; files > 1 {
 				return Invalid(problem.FieldError{Detail: "must have one file only"})
