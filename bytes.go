@@ -68,6 +68,25 @@ func (a *App) held(ctx context.Context, of []blob.Digest) (map[blob.Digest]bool,
 	return held, nil
 }
 
+// quota returns how many bytes an account may still store. Uploads that end at
+// the same moment may together have more.
+func (a *App) quota(ctx context.Context, account int64) (left, most int64, err error) {
+	most = a.set.MaxAccountBytes
+	left = most
+	for _, room := range a.rooms {
+		column := room.SizeColumn()
+		if column == "" {
+			continue
+		}
+		has, err := a.store.Sum(ctx, room.Table(), account, column)
+		if err != nil {
+			return 0, 0, fmt.Errorf("counting the bytes of an account: %w", err)
+		}
+		left -= has
+	}
+	return left, most, nil
+}
+
 // sweep sweeps until ctx ends.
 func (a *App) sweep(ctx context.Context) {
 	tick := time.NewTicker(interval)

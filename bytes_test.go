@@ -397,3 +397,47 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("what fits: got %s, want 201", got)
 	}
 }
+
+// TestAccountBytes lets an account have a hundred bytes: files and images count
+// together, each account for itself, and what is replaced makes room.
+func TestAccountBytes(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			svc := start(t, engine, func(cfg *parley.Config) { cfg.MaxAccountBytes = 100 })
+			other := admit(svc, t, "other")
+			send := func(method, path string, n int, chunked bool) *reply {
+				body := io.Reader(strings.NewReader("GIF89a" + strings.Repeat("x", n-6)))
+				if chunked {
+					body = io.MultiReader(body) // of unknown length
+				}
+				return post(t, svc.URL+path, method, body)
+			}
+			file := send("POST", "/files", 60, false)
+			for _, c := range []struct {
+				why, method, path string
+				size              int
+				chunked           bool
+				want              int
+			}{
+				{"too much by its length", "POST", "/images", 41, false, 507},
+				{"too much as it comes", "POST", "/images", 41, true, 507},
+				{"as much as there is", "POST", "/images", 40, true, 201},
+				{"nothing is left", "POST", "/files", 6, true, 507},
+				{"a replacement that is too large", "PUT", file.header.Get("Location"), 61, true, 507},
+				{"a replacement that fits", "PUT", file.header.Get("Location"), 50, false, 200},
+				{"what it freed", "POST", "/files", 10, false, 201},
+			} {
+				got := send(c.method, c.path, c.size, c.chunked)
+				if got.status != c.want || c.want == 507 && got.json()["maximum"] != 100.0 {
+					t.Errorf("%s: got %s, want %d", c.why, got, c.want)
+				}
+			}
+			if got := post(t, svc.URL+"/files", "POST", strings.NewReader("")); got.status != 201 {
+				t.Errorf("an empty file: got %s, want 201", got)
+			}
+			if got := other.call("POST", "/files", "six...", typeOf("/files")...); got.status != 201 {
+				t.Errorf("another account: got %s, want 201", got)
+			}
+		})
+	}
+}

@@ -36,6 +36,7 @@ type Config struct {
 	Blobs            string        `env:"PARLEY_BLOBS" placeholder:"URL" group:"Storage" help:"s3://HOST/BUCKET[/PREFIX] to keep bytes in an S3-compatible bucket, for several nodes; ?region=NAME, &tls=on|off and &style=path|host where the defaults are wrong. Default: the data folder."`
 	BlobsKey         string        `env:"PARLEY_BLOBS_KEY" placeholder:"KEY" group:"Storage" help:"Access key of the bucket, if --blobs does not have it as s3://KEY:SECRET@HOST/BUCKET."`
 	BlobsSecret      string        `env:"PARLEY_BLOBS_SECRET" placeholder:"SECRET" group:"Storage" help:"Secret of --blobs-key. Better in the environment than on the command line."`
+	MaxAccountBytes  int64         `env:"PARLEY_MAX_ACCOUNT_BYTES" placeholder:"N" group:"Limits" help:"The most bytes that the files and images of one account may have together; equal ones count each time. Default: no limit."`
 	TLSCert          string        `name:"tls-cert" env:"PARLEY_TLS_CERT" placeholder:"FILE" group:"Serving" help:"Certificate chain in PEM; with --tls-key the service speaks TLS 1.2 and later."`
 	TLSKey           string        `name:"tls-key" env:"PARLEY_TLS_KEY" placeholder:"FILE" group:"Serving" help:"Private key of --tls-cert in PEM."`
 	MetricsAddr      string        `env:"PARLEY_METRICS_ADDR" placeholder:"HOST:PORT" group:"Operations" help:"A second listener for /metrics, without credentials."`
@@ -112,6 +113,9 @@ func (c Config) settle() (*settings, error) {
 	}
 	if s.limits, err = limitsOf(c.DefaultPageSize, c.MaxPageSize); err != nil {
 		return nil, err
+	}
+	if s.MaxAccountBytes < 0 {
+		return nil, wrong("--max-account-bytes must be a number of bytes, or 0 for no limit")
 	}
 	if err := s.settleBlobs(); err != nil {
 		return nil, err

@@ -115,6 +115,9 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 		Store: a.store, Calendar: a.calendar, Keys: sealing.of, Limits: a.set.limits,
 		RFC: a.set.Profile == "rfc", Now: a.now, Blobs: a.blobs, Vendors: a.vendors(),
 	}
+	if a.set.MaxAccountBytes > 0 && a.set.Rows == nil {
+		a.shared.Quota = a.quota
+	}
 	for _, d := range all {
 		o := a.shared
 		if a.set.Rows != nil && !d.System() {

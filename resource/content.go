@@ -37,6 +37,9 @@ type Content[T any] struct {
 	// Digest is the name of the member, a string, that Take sets to
 	// Upload.Digest. By it the service knows which bytes are needed.
 	Digest string
+	// Size is the name of the member, a whole number, that Take sets to
+	// Upload.Size. By it the service knows how much an account has.
+	Size string
 	// Limit is the most bytes of an item; 0 means MaxContent.
 	Limit int64
 	// Type decides the media type of bytes by how they begin, 512 of them if
@@ -79,16 +82,21 @@ type content struct {
 	kind  func(head []byte, declared string) (string, error)
 	take  func(next any, up Upload)
 	give  func(row any) Bytes
-	held  *field
+	held  *field // the member with the digest
+	size  *field
 }
 
-func (d *Definition) defineContent(c *content, member string) {
+func (d *Definition) defineContent(c *content, member, size string) {
 	f := d.plan.byName[member]
+	c.size = d.plan.byName[size]
 	if c.limit == 0 {
 		c.limit = MaxContent
 	}
 	if f == nil || f.kind != kindString || f.nullable || !f.readonly || len(c.types) == 0 || c.limit < 0 {
 		d.panicf("Content needs Types, and as Digest a readonly member that is a string")
+	}
+	if c.size == nil || c.size.kind != kindInt || c.size.nullable || !c.size.readonly {
+		d.panicf("Content needs as Size a readonly member that is a whole number")
 	}
 	if len(d.steps) > 0 || d.state != nil || d.reveal != nil {
 		d.panicf("a resource of bytes has no states, no changes and reveals nothing")
@@ -113,6 +121,15 @@ func (d *Definition) DigestColumn() string {
 		return ""
 	}
 	return d.content.held.name
+}
+
+// SizeColumn names the column that holds the sizes of the bytes that rows have,
+// "" where items are JSON alone.
+func (d *Definition) SizeColumn() string {
+	if d.content == nil {
+		return ""
+	}
+	return d.content.size.name
 }
 
 // openContent works out what can be negotiated.
@@ -251,7 +268,7 @@ func (rm *Room) upload(c *Call) error {
 	if err != nil {
 		return err
 	}
-	up, err := rm.absorb(c, name)
+	up, err := rm.absorb(c, name, 0)
 	if err != nil {
 		return err
 	}
@@ -277,7 +294,11 @@ func (rm *Room) exchange(c *Call) error {
 	if err := rm.guard(c, &row); err != nil {
 		return err
 	}
-	up, err := rm.absorb(c, name)
+	was, err := rm.value(row.Doc)
+	if err != nil {
+		return err
+	}
+	up, err := rm.absorb(c, name, was.Elem().Field(rm.content.size.index).Int())
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type scroll struct {
 
 var scrolls = resource.Define("scroll", "scrolls", resource.Rules[scroll]{
 	Content: &resource.Content[scroll]{
-		Types: []string{"text/x-scroll"}, Digest: "digest", Limit: 100,
+		Types: []string{"text/x-scroll"}, Digest: "digest", Size: "size", Limit: 100,
 		Type: func(head []byte, declared string) (string, error) {
 			if bytes.HasPrefix(head, []byte("curse")) {
 				return "", problem.Forbidden.New("No curses.")
@@ -154,9 +154,10 @@ func TestContentDefinition(t *testing.T) {
 		why    string
 		define func()
 	}{
-		{"no such member", func() { define(resource.Content[scroll]{Types: []string{"a/b"}, Digest: "sum"}) }},
-		{"a member that a client can set", func() { define(resource.Content[scroll]{Types: []string{"a/b"}, Digest: "name"}) }},
-		{"no types", func() { define(resource.Content[scroll]{Digest: "digest"}) }},
+		{"no such member", func() { define(resource.Content[scroll]{Types: []string{"a/b"}, Digest: "sum", Size: "size"}) }},
+		{"a member that a client can set", func() { define(resource.Content[scroll]{Types: []string{"a/b"}, Digest: "name", Size: "size"}) }},
+		{"no types", func() { define(resource.Content[scroll]{Digest: "digest", Size: "size"}) }},
+		{"no size", func() { define(resource.Content[scroll]{Types: []string{"a/b"}, Digest: "digest"}) }},
 		{"nowhere to keep bytes", func() { scrolls.Open(resource.Options{Calendar: newHouse(t).calendar}) }},
 	} {
 		func() {

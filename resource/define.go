@@ -179,7 +179,7 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 			types: c.Types, limit: c.Limit, kind: c.Type,
 			take: func(next any, up Upload) { c.Take(next.(*T), up) },
 			give: func(row any) Bytes { return c.Give(row.(*T)) },
-		}, c.Digest)
+		}, c.Digest, c.Size)
 	}
 	d.defineTable(rules.Filters)
 	d.older = make(map[reflect.Type]*plan)
@@ -287,7 +287,8 @@ func (d *Definition) defineTable(filters []string) {
 		d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
 		filter := slices.Contains(d.filters, f)
 		held := d.content != nil && f == d.content.held
-		if !filter && !f.unique && f.ref == "" && !held {
+		summed := d.content != nil && f == d.content.size
+		if !filter && !f.unique && f.ref == "" && !held && !summed {
 			continue
 		}
 		k, ok := f.column()
@@ -296,7 +297,7 @@ func (d *Definition) defineTable(filters []string) {
 		}
 		d.columns = append(d.columns, f)
 		d.table.Columns = append(d.table.Columns, store.Column{
-			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "", Ref: f.ref, OnDelete: f.onDelete, Held: held,
+			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "", Ref: f.ref, OnDelete: f.onDelete, Held: held, Summed: summed,
 		})
 	}
 	d.table.Clear = d.clear

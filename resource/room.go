@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"reflect"
@@ -19,11 +20,15 @@ import (
 type Options struct {
 	Store    Store
 	Calendar *version.Calendar
-	Limits   paginate.Limits  // zero: 20 and 100
-	RFC      bool             // ranges as RFC 9110 has them, not the contract
-	Blobs    Blobs            // for resources of bytes; nil: there are none
-	Vendors  []string         // media types that name a version and mean its JSON
-	Now      func() time.Time // nil: time.Now
+	Limits   paginate.Limits // zero: 20 and 100
+	RFC      bool            // ranges as RFC 9110 has them, not the contract
+	Blobs    Blobs           // for resources of bytes; nil: there are none
+	Vendors  []string        // media types that name a version and mean its JSON
+
+	// Quota returns how many bytes an account may still store, and how many it
+	// may have in all; nil: as many as it likes.
+	Quota func(ctx context.Context, account int64) (left, most int64, err error)
+	Now  func() time.Time // nil: time.Now
 
 	// Keys returns the keys that seal cursors and open this one; "" is none.
 	Keys func(cursor string) *paginate.Keys

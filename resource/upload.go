@@ -36,14 +36,22 @@ type intake struct {
 	sums    []digest.Sum // that the body must have
 	overall hash.Hash    // of the body of a form; nil where nobody asks
 
-	up    Upload
-	print []byte // what the bytes are, for an Idempotency-Key
+	left, most int64 // bytes that the account may still store, and in all; 0 most: no matter
+	up         Upload
+	print      []byte // what the bytes are, for an Idempotency-Key
 }
 
 // absorb reads the bytes of a request and stores them. Nothing refers to them
-// yet.
-func (rm *Room) absorb(c *Call, name string) (Upload, error) {
+// yet. Freed is how many bytes they take the place of.
+func (rm *Room) absorb(c *Call, name string, freed int64) (Upload, error) {
 	in := &intake{room: rm, call: c, up: Upload{Name: name}}
+	if rm.Quota != nil {
+		var err error
+		if in.left, in.most, err = rm.Quota(c.Context(), rm.account(c)); err != nil {
+			return Upload{}, err
+		}
+		in.left += freed
+	}
 	media, parameters, err := in.prepare()
 	if err != nil {
 		return Upload{}, err
@@ -100,6 +108,9 @@ func (in *intake) prepare() (media string, parameters map[string]string, err err
 	if c.R.ContentLength > limit {
 		return "", nil, in.room.tooLarge()
 	}
+	if media != TypeForm && in.most > 0 && c.R.ContentLength > in.left {
+		return "", nil, in.full()
+	}
 	for _, name := range []string{"Content-Digest", "Repr-Digest"} {
 		sum, ok, err := digest.Parse(name, c.R.Header[name])
 		if err != nil {
@@ -149,17 +160,33 @@ func (in *intake) file(r io.Reader, declared string) error {
 			return err
 		}
 	}
-	info, err := in.room.Blobs.Put(in.call.Context(), body, content.limit, func(info blob.Info) error {
+	limit := content.limit
+	if in.most > 0 && in.left < limit {
+		if limit = in.left; limit <= 0 && len(head) > 0 {
+			return in.full()
+		}
+	}
+	info, err := in.room.Blobs.Put(in.call.Context(), body, limit, func(info blob.Info) error {
 		if in.overall != nil {
 			return nil
 		}
 		return in.compare(info.Digest)
 	})
+	if errors.Is(err, blob.ErrTooLarge) && limit < content.limit {
+		return in.full()
+	}
 	if err != nil {
 		return err
 	}
 	in.up.Size, in.up.Digest, in.print = info.Size, digest.Format(info.Digest), info.Digest[:]
 	return nil
+}
+
+// full is the answer to an account that has its share.
+func (in *intake) full() error {
+	p := problem.StorageFull.New("The account has no room left for so many bytes. Delete what is not needed, or ask for more room.")
+	p.Maximum = in.most
+	return p
 }
 
 // compare holds a digest against those that were promised.

@@ -134,6 +134,20 @@ func (s *Store) Held(ctx context.Context, t *Table, column string, values []stri
 	return held, err
 }
 
+// Sum returns the sum of a Summed column over the rows of an account. It reads
+// an index entry for each row.
+func (s *Store) Sum(ctx context.Context, t *Table, account int64, column string) (int64, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return 0, err
+	}
+	i := r.column(column)
+	if i < 0 || !r.Columns[i].Summed {
+		return 0, fmt.Errorf("store: table %s has no summed column %s", t.Name, column)
+	}
+	return s.number(ctx, fmt.Sprintf("SELECT CAST(coalesce(sum(k_%s), 0) AS bigint) FROM %s WHERE account = $1", column, r.sql), account)
+}
+
 // Replay returns the record kept under an account's idempotency key. It is nil
 // where there is none or the record is older than 24 hours.
 func (s *Store) Replay(ctx context.Context, account int64, key string) (*Kept, error) {

@@ -237,11 +237,14 @@ func (t *table) indexesUp(db session, d *dialect) error {
 		}
 	}
 	for _, c := range t.Columns {
-		if !c.Held {
+		name, columns := t.indexName(c.Name+"_held", false), "k_"+c.Name
+		if c.Summed {
+			name, columns = t.indexName(c.Name+"_summed", false), "account, k_"+c.Name
+		}
+		if !c.Held && !c.Summed {
 			continue
 		}
-		name := t.indexName(c.Name+"_held", false)
-		if err := want(name, fmt.Sprintf("CREATE INDEX %s ON %s (k_%s)", name, t.sql, c.Name)); err != nil {
+		if err := want(name, fmt.Sprintf("CREATE INDEX %s ON %s (%s)", name, t.sql, columns)); err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,8 @@ var Resource = resource.Define("file", "files", resource.Rules[File]{
 	Check:   check,
 	Content: &resource.Content[File]{
 		Types:  []string{Served},
-		Digest: "digest",
-		Take:   take,
+		Digest: "digest", Size: "size",
+		Take: take,
 		Give: func(f *File) resource.Bytes {
 			return resource.Bytes{Digest: f.Digest, Type: Served, Name: f.Name}
 		},

@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestDefinition(t *testing.T) {
-	want := []store.Column{{Name: "name", Kind: store.Text, Index: true}, {Name: "digest", Kind: store.Text, Index: true, Held: true}}
+	want := []store.Column{{Name: "name", Kind: store.Text, Index: true}, {Name: "size", Kind: store.Int, Summed: true}, {Name: "digest", Kind: store.Text, Index: true, Held: true}}
 	if got := Resource.Table().Columns; !slices.Equal(got, want) {
 		t.Errorf("columns %+v, want %+v", got, want)
 	}

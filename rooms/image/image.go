@@ -31,9 +31,9 @@ var Resource = resource.Define("image", "images", resource.Rules[Image]{
 	Check:   check,
 	Content: &resource.Content[Image]{
 		Types:  Types(),
-		Digest: "digest",
-		Type:   decide,
-		Take:   take,
+		Digest: "digest", Size: "size",
+		Type: decide,
+		Take: take,
 		Give: func(p *Image) resource.Bytes {
 			return resource.Bytes{Digest: p.Digest, Type: p.ContentType, Name: p.Name, Inline: true}
 		},

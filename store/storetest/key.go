@@ -17,6 +17,7 @@ func keyCases() []rule {
 		{"unique under contention", "of many who want one value exactly one gets it", uniqueRace},
 		{"unique integers", "uniqueness is not only for text", uniqueInts},
 		{"held", "bytes that some account still needs must not be deleted", held},
+		{"summed", "a quota needs the sum of what an account has, and no other's", summed},
 		{"references", "a reference to nothing must not be stored", references},
 		{"restrict", "a resource that others need is not deleted under them", restrict},
 		{"restrict sees the same transaction", "a reference that was just made or dropped counts", restrictInside},
@@ -85,6 +86,36 @@ func held(b *bench) {
 	ask("b", "c")
 	if got, err := b.S.Held(b.ctx, files, "digest", nil); err != nil || got != nil {
 		b.Errorf("Held of nothing: %q, %v", got, err)
+	}
+}
+
+func summed(b *bench) {
+	files := &store.Table{
+		Name: "files", Columns: []store.Column{{Name: "size", Kind: store.Int, Summed: true}},
+		Fields: []store.Field{{Name: "size", Type: "integer"}},
+	}
+	b.Reopen(files)
+	ask := func(account, want int64) {
+		b.Helper()
+		if got, err := b.S.Sum(b.ctx, files, account, "size"); err != nil || got != want {
+			b.Errorf("Sum: %d, %v, want %d", got, err, want)
+		}
+	}
+	ask(1, 0)
+	put := func(account int64, size any) store.Row {
+		w := store.Write{Table: files, Op: store.Insert, Doc: []byte(`{"size":0}`), Keys: []any{size}}
+		return b.CommitFor(account, w)[0]
+	}
+	first := put(1, int64(5<<30))
+	put(1, int64(7))
+	put(1, nil)
+	put(2, int64(100))
+	ask(1, 5<<30+7)
+	ask(2, 100)
+	b.Commit(b.Drop(files, first.ID))
+	ask(1, 7)
+	if _, err := b.S.Sum(b.ctx, files, 1, "name"); err == nil {
+		b.Error("a column that is not there was summed")
 	}
 }
 
