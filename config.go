@@ -78,6 +78,7 @@ type settings struct {
 	policy   ratelimit.Policy
 	bucket   *bucket.Address // nil: bytes are in the data folder
 	proxies  []netip.Prefix
+	schedule []time.Duration
 	calendar *version.Calendar
 }
 
@@ -120,8 +121,11 @@ func (c Config) settle() (*settings, error) {
 	if err := s.settleBlobs(); err != nil {
 		return nil, err
 	}
-	if err := checkSchedule(s.RetrySchedule); err != nil {
+	if s.schedule, err = parseSchedule(s.RetrySchedule); err != nil {
 		return nil, err
+	}
+	if s.DeliveryTimeout < 0 || s.DeliveryTimeout > 10*time.Minute {
+		return nil, wrong("--delivery-timeout must be between 1ms and 10m")
 	}
 	for _, text := range s.TrustedProxies {
 		prefix, err := parsePrefix(text)
@@ -146,17 +150,19 @@ func (c Config) settle() (*settings, error) {
 	return s, s.settleDatabase()
 }
 
-// checkSchedule reads the delays between attempts.
-func checkSchedule(text string) error {
+// parseSchedule reads the delays before attempts.
+func parseSchedule(text string) (delays []time.Duration, err error) {
 	if text == "" {
-		return nil
+		return nil, nil
 	}
-	for delay := range strings.SplitSeq(text, ",") {
-		if d, err := time.ParseDuration(strings.TrimSpace(delay)); err != nil || d < 0 {
-			return wrong("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
+	for part := range strings.SplitSeq(text, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || d < 0 {
+			return nil, wrong("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
 		}
+		delays = append(delays, d)
 	}
-	return nil
+	return delays, nil
 }
 
 func orText(s *string, value string) {

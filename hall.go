@@ -305,7 +305,7 @@ func (v *visit) once() (done bool, err error) {
 		return false, err
 	}
 	account := c.Account
-	if c.Route.Room != nil && c.Route.Room.System() {
+	if c.Route.Room != nil && c.Route.Room.Service() {
 		key, account = strconv.FormatInt(account, 10)+":"+key, 0
 	}
 	leave, ok := v.app.flights.Enter(strconv.FormatInt(account, 10), key)

@@ -52,6 +52,10 @@ event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
 < store
 < store/storetest;
 
+# The dispatcher knows deliveries. What signs them and where they are kept is
+# given to it; its table has a contract to be tested by.
+event < webhook/dispatch < webhook/dispatch/queuetest;
+
 # The store never reaches net/http, even indirectly.
 net/http !< store, event;
 
@@ -71,22 +75,27 @@ resource < rooms/task, rooms/user, rooms/file, rooms/image;
 resource, github.com/goccy/go-yaml < openapi;
 resource < graph;
 
+# The comparison of descriptions stands alone: it reads text and knows no service.
+github.com/goccy/go-yaml, github.com/vektah/gqlparser/v2 < openapi/diff;
+
 # A room of the system imports no other room.
 NONE < internal/largefile;
 resource < internal/account, internal/apikey;
-resource, github.com/go-json-experiment/json < internal/eventlog;
+resource, github.com/go-json-experiment/json < internal/delivery;
+resource, webhook < internal/endpoint, internal/topic;
+resource, github.com/go-json-experiment/json, github.com/santhosh-tekuri/jsonschema/v6 < internal/eventlog;
 
 # The pages for people know problems and versions, nothing else of ours.
 problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
-route, ratelimit, webhook, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/eventlog, internal/largefile, blob/bucket,
+route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
+internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog, internal/topic, internal/largefile, blob/bucket,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, rooms/file, rooms/image, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, rooms/file, rooms/image, openapi/diff, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 
@@ -97,6 +106,7 @@ store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,
 github.com/jackc/pgx/v5, golang.org/x/sys
 < bench;
+byterange, bench/internal/server, golang.org/x/sys < bench/bytes;
 `
 
 // An article is one sentence of the policy.
@@ -324,9 +334,11 @@ func TestImportsCaught(t *testing.T) {
 		{"a room knows a package that is not public", "rooms/task", "internal/apikey", "public packages only"},
 		{"a room writes SQL", "rooms/user", "github.com/jackc/pgx/v5", "A room imports public packages"},
 		{"a room of the system knows another", "internal/eventlog", "internal/account", "A room of the system"},
+		{"the dispatcher knows the store", "webhook/dispatch", "store", "The dispatcher knows deliveries"},
 		{"the pages know resources", "console", "resource", "nothing else of ours"},
 		{"something calls back up", "openapi", "parley", "The doors"},
 		{"the root knows a room", "parley", "rooms/task", "the rooms are given to it"},
+		{"the comparison of descriptions knows the service", "openapi/diff", "openapi", "stands alone"},
 		{"a script imports the house", "scripts/testreport", "parley", "beside the house"},
 		{"a new package", "novelty", "", "novelty is not named in the policy"},
 	}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,9 +27,7 @@ import (
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
-	"github.com/parley-api/parley/internal/eventlog"
 	"github.com/parley-api/parley/negotiate"
-	"github.com/parley-api/parley/openapi"
 	"github.com/parley-api/parley/ratelimit"
 	"github.com/parley-api/parley/resource"
 	"github.com/parley-api/parley/route"
@@ -58,6 +57,7 @@ type App struct {
 	metrics  *metrics
 	requests requestIDs
 	shared   resource.Options // of every room
+	webhooks *webhooks
 }
 
 // A passage is a route with what the hall keeps beside it.
@@ -81,14 +81,16 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	a := &App{set: set, log: set.Log, now: set.Now, calendar: set.calendar}
 	a.limiter = ratelimit.New(set.policy, &ratelimit.Options{Now: set.Now})
 	a.requests.seed()
+	a.webhooks = newWebhooks(a)
 	accounts := account.Resource(a.calendar)
 	keys := apikey.Resource(scopes(definitions))
 	all := append([]*resource.Definition{accounts, keys}, definitions...)
+	all = append(all, a.webhooks.definitions()...)
 	tables := make([]*store.Table, len(all))
 	for i, d := range all {
 		tables[i] = d.Table()
 	}
-	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log}, tables...); err != nil {
+	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log, Fanout: a.webhooks.fanout()}, tables...); err != nil {
 		return nil, err
 	}
 	if a.blobs, err = openBlobs(ctx, set, definitions); err != nil {
@@ -120,7 +122,7 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 	}
 	for _, d := range all {
 		o := a.shared
-		if a.set.Rows != nil && !d.System() {
+		if a.set.Rows != nil && !d.System() && !slices.Contains(a.webhooks.definitions(), d) {
 			o.Store = a.set.Rows
 		}
 		a.rooms = append(a.rooms, d.Open(o))
@@ -140,7 +142,21 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 		}
 		a.offers = append(a.offers, negotiate.New(types...))
 	}
-	return a.surface(eventlog.New(a.store, a.rooms, openapi.Snapshot, a.shared))
+	if err := a.surface(a.webhooks.compose(a.room(a.webhooks.endpoints), a.room(a.webhooks.types))); err != nil {
+		return err
+	}
+	a.webhooks.start()
+	return nil
+}
+
+// room returns the room of a definition.
+func (a *App) room(d *resource.Definition) *resource.Room {
+	for _, rm := range a.rooms {
+		if rm.Definition == d {
+			return rm
+		}
+	}
+	return nil
 }
 
 // vendorType is the media type that names a version which has a number.
@@ -150,7 +166,7 @@ func vendorType(v *version.Version) string {
 
 // scopes lists what a key can carry.
 func scopes(definitions []*resource.Definition) []string {
-	all := []string{"admin", "events:read", "events:write"}
+	all := []string{"admin", "events:read", "events:write", "webhook-endpoints:read", "webhook-endpoints:write", "webhook-topics:read", "webhook-topics:write"}
 	for _, d := range definitions {
 		if !d.System() {
 			all = append(all, d.Plural()+":read", d.Plural()+":write")
@@ -177,6 +193,7 @@ func (a *App) Store() *store.Store { return a.store }
 func (a *App) Close() error {
 	a.stop()
 	a.work.Wait()
+	a.webhooks.close()
 	a.keyring.close()
 	return a.store.Close()
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-api/parley/internal/eventlog"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/resource"
 )
@@ -13,12 +12,14 @@ import (
 // surface fills the table of routes: the whole service on one page. Every path
 // answers at /…, /v<major>/… and /api/v<major>/… alike; the hall takes the
 // mount away before it looks here.
-func (a *App) surface(log *eventlog.Room) error {
+func (a *App) surface(events []*resource.Route) error {
 	a.metrics = newMetrics()
 	for _, room := range a.rooms { // /tasks, /users … and /accounts, /api-keys
-		a.add(room.Routes()...)
+		if room.Definition != a.webhooks.types { // part of the events
+			a.add(room.Routes()...)
+		}
 	}
-	a.add(log.Routes()...) // /events, /event-types
+	a.add(events...) // /events, /event-types, /deliveries, /dead-letters, /webhooks …
 
 	get := func(pattern, operation, summary string, offers *negotiate.Offers, serve func(*resource.Call) error) *resource.Route {
 		return &resource.Route{
@@ -28,7 +29,7 @@ func (a *App) surface(log *eventlog.Room) error {
 	}
 	json := a.offer()
 	people := a.offer("text/html")
-	s := newSite(a, log)
+	s := newSite(a, a.webhooks.log)
 	a.add(
 		get("/", "getIndex", "Where to begin", people, s.index),
 		get("/healthz", "getHealth", "Whether the service is alive", json, s.health),

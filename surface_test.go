@@ -88,7 +88,7 @@ var newborns = map[string]string{
 
 // typeOf is the header line of a body of newborns that is no JSON.
 func typeOf(collection string) []string {
-	if strings.HasPrefix(newborns[collection], "{") {
+	if newborns[collection] == "" || newborns[collection][0] == '{' {
 		return nil
 	}
 	return []string{"Content-Type: application/octet-stream"}

@@ -1,45 +1,42 @@
 package byterange
 
-import (
-	"crypto/rand"
-)
+import "crypto/rand"
 
-// boundary returns a text that no attacker can have put into the bytes: 128
-// bits, new for every response.
-func boundary() string { return rand.Text() }
-
-// several sends parts as multipart/byteranges (RFC 9110, section 14.6). Their
-// headings are made first, for they count in the length.
+// several sends parts as multipart/byteranges (RFC 9110, section 14.6). The
+// boundary is new for every response, 128 bits of chance, so that nobody can
+// have put it into the bytes.
 func (s *sender) several(ranges []Range) error {
-	mark := boundary()
+	mark := rand.Text()
 	s.multipart = "multipart/byteranges; boundary=" + mark
-	var room [4 << 10]byte
-	heads, ends := room[:0], make([]int, 0, DefaultMaxRanges)
-	for i, r := range ranges {
-		if i > 0 {
-			heads = append(heads, "\r\n"...)
-		}
-		heads = append(append(heads, "--"...), mark...)
-		heads = append(append(heads, "\r\nContent-Type: "...), s.c.mediaType()...)
-		heads = r.append(append(heads, "\r\nContent-Range: "...), s.c.Size)
-		heads = append(heads, "\r\n\r\n"...)
-		ends = append(ends, len(heads))
-		s.length += r.Length
+	end := "\r\n--" + mark + "--\r\n"
+	s.length = int64(len(end))
+	for i, r := range ranges { // the buffer is empty, so there is room to measure
+		s.length += r.Length + int64(len(s.heading(s.room()[:0], mark, i, r)))
 	}
-	heads = append(append(append(heads, "\r\n--"...), mark...), "--\r\n"...)
-	s.length += int64(len(heads))
-	at := 0
 	for i, r := range ranges {
-		if err := s.text(heads[at:ends[i]]); err != nil {
+		free := s.room()
+		if b := s.heading(free[:0], mark, i, r); len(b) <= len(free) {
+			s.n += len(b)
+		} else if err := s.text(b); err != nil {
 			return err
 		}
-		at = ends[i]
 		if err := s.part(r); err != nil {
 			return err
 		}
 	}
-	if err := s.text(heads[at:]); err != nil {
+	if err := s.text([]byte(end)); err != nil {
 		return err
 	}
 	return s.flush()
+}
+
+// heading appends what stands before the bytes of a part.
+func (s *sender) heading(b []byte, mark string, i int, r Range) []byte {
+	if i > 0 {
+		b = append(b, "\r\n"...)
+	}
+	b = append(append(b, "--"...), mark...)
+	b = append(append(b, "\r\nContent-Type: "...), s.c.mediaType()...)
+	b = r.append(append(b, "\r\nContent-Range: "...), s.c.Size)
+	return append(b, "\r\n\r\n"...)
 }

@@ -33,8 +33,9 @@ type Options struct {
 	// MaxRanges is how many ranges may be left after merging; more are
 	// answered with 416. Zero means DefaultMaxRanges.
 	MaxRanges int
-	// Stall is how long a client may take nothing before it is given up. The
-	// server's WriteTimeout, which counts from the request, then no longer
+	// Stall is how long a client may take nothing before it is given up; where
+	// the kernel does not copy, how long it may take for one Buffer. The
+	// server's WriteTimeout, which counts from the request on, then no longer
 	// holds: a slow client that moves is served to the end. Zero leaves the
 	// server's deadlines alone.
 	Stall time.Duration

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Buffer is the memory that a response takes from the pool, at most, in
-// bytes, whatever it sends.
-const Buffer = 64 << 10
+// Buffer is the memory, in bytes, that a response takes from the pool, at
+// most, whatever it sends. While the kernel copies it has none; net/http then
+// holds one of the same size.
+const Buffer = 32 << 10
 
 // kernel is the length from which the kernel copies a part of a file: below,
-// one read into the buffer and one write cost less than the system calls it
-// takes.
+// a read into the buffer and a write cost less.
 const kernel = 32 << 10
 
 // An Interruption is the error of a response that was begun and could not be
@@ -62,12 +62,22 @@ type sender struct {
 	open  io.ReadCloser
 }
 
+// close gives back what the response holds.
 func (s *sender) close() {
-	if s.buf != nil {
-		buffers.Put(s.buf)
-	}
+	s.drop()
 	if s.open != nil {
 		s.open.Close()
+	}
+	if s.begun && s.stall > 0 {
+		s.restore()
+	}
+}
+
+// drop gives the buffer back, and with it what was not written.
+func (s *sender) drop() {
+	if s.buf != nil {
+		buffers.Put(s.buf)
+		s.buf, s.n = nil, 0
 	}
 }
 
@@ -186,6 +196,7 @@ func (s *sender) copy(r Range) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
+	s.drop()
 	for left := r; left.Length > 0; {
 		if _, err := s.c.File.Seek(left.Start, io.SeekStart); err != nil {
 			return s.failed(err)
@@ -213,6 +224,19 @@ func (s *sender) extend() {
 	if s.stall > 0 {
 		// A writer without deadlines has none to extend.
 		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.stall))
+	}
+}
+
+// restore takes the deadline off the connection where the server has none for
+// the next response to begin with. What net/http still holds goes out before.
+func (s *sender) restore() {
+	server, ok := s.r.Context().Value(http.ServerContextKey).(*http.Server)
+	if ok && server.WriteTimeout > 0 {
+		return // it is set anew with each request
+	}
+	c := http.NewResponseController(s.w)
+	if c.Flush() == nil {
+		_ = c.SetWriteDeadline(time.Time{})
 	}
 }
 

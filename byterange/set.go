@@ -52,6 +52,15 @@ type piece struct {
 	place       int // in the header, of the first that became part of it
 }
 
+// join makes p a part of the piece, if they overlap or touch.
+func (at *piece) join(p piece) bool {
+	if p.first > at.last+1 || at.first > p.last+1 {
+		return false
+	}
+	at.first, at.last, at.place = min(at.first, p.first), max(at.last, p.last), min(at.place, p.place)
+	return true
+}
+
 // few is how many pieces are gathered before they are first merged.
 const few = 128
 
@@ -73,11 +82,15 @@ func appendRanges(dst []Range, header string, size int64, o *Options) ([]Range, 
 		if count++; p.first > p.last {
 			continue // no byte is in it
 		}
+		p.place = count
+		if len(pieces) > 0 && pieces[len(pieces)-1].join(p) {
+			continue
+		}
 		if len(pieces) == limit {
 			pieces = merge(pieces)
 			limit = max(few, 2*len(pieces))
+			pieces = slices.Grow(pieces, limit-len(pieces))
 		}
-		p.place = count
 		pieces = append(pieces, p)
 	}
 	if count == 0 {
@@ -100,6 +113,7 @@ func settle(dst []Range, pieces []piece, size int64, o *Options) ([]Range, error
 		p.Maximum = int64(most)
 		return nil, p
 	}
+	dst = slices.Grow(dst, len(pieces))
 	for _, p := range pieces {
 		dst = append(dst, Range{Start: p.first, Length: p.last - p.first + 1})
 	}
@@ -112,12 +126,10 @@ func merge(pieces []piece) []piece {
 	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.first, b.first) })
 	n := 0
 	for _, p := range pieces[1:] {
-		if at := &pieces[n]; p.first <= at.last+1 {
-			at.last, at.place = max(at.last, p.last), min(at.place, p.place)
-			continue
+		if !pieces[n].join(p) {
+			n++
+			pieces[n] = p
 		}
-		n++
-		pieces[n] = p
 	}
 	return pieces[:n+1]
 }

@@ -49,7 +49,7 @@ func BytesAnswers(types ...string) []Answer {
 	}
 	whole := Answer{Status: 200, About: "All of it.", Headers: headers("Accept-Ranges", "Content-Digest", "Content-Disposition", "Content-Security-Policy", "Repr-Digest")}
 	part := Answer{Status: 206, About: "The parts that Range asks for: one, or several as multipart/byteranges.",
-		Headers: headers("Accept-Ranges", "Content-Disposition", "Content-Range", "Content-Security-Policy", "Repr-Digest")}
+		Headers: headers("Accept-Ranges", "Content-Disposition", partRange, "Content-Security-Policy", "Repr-Digest")}
 	for _, t := range types {
 		whole.Media = append(whole.Media, Media{Type: t})
 		part.Media = append(part.Media, Media{Type: t})

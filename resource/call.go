@@ -88,6 +88,12 @@ type Store interface {
 	Commit(ctx context.Context, tx *store.Tx) ([]store.Row, error)
 }
 
+// A finder is a Store that finds rows by a unique column: what a resource with
+// a Key needs besides.
+type finder interface {
+	Find(ctx context.Context, t *store.Table, account int64, column string, value any) (store.Row, error)
+}
+
 // The media types of request bodies.
 const (
 	TypeJSON  = "application/json"
@@ -146,6 +152,29 @@ func (c *Call) notModified(etag string) {
 	h := c.W.Header()
 	h["Etag"], h["Cache-Control"] = []string{etag}, cacheNo
 	precond.WriteNotModified(c.W)
+}
+
+// Created answers 201 with a body that is not to be stored, and the path where
+// it can be read.
+func (c *Call) Created(path string, body []byte) {
+	c.W.Header()["Location"] = []string{c.Mount + path}
+	c.Send(http.StatusCreated, "", body)
+}
+
+// Once is the record of an idempotent call that Created answers: nil where it
+// is not one. The answer is made inside the transaction: quick and pure.
+func (c *Call) Once(answer func() (path string, body []byte)) *store.Replay {
+	if c.Replay == nil {
+		return nil
+	}
+	mount, media := c.Mount, c.Type
+	return &store.Replay{Key: c.Replay.Key, Print: c.Replay.Print, Answer: func([]store.Row) []byte {
+		path, body := answer()
+		a := idempotency.Answer{Status: http.StatusCreated, Body: body, Header: []idempotency.Field{
+			{Name: "Content-Type", Value: media}, {Name: "Cache-Control", Value: cacheNever[0]}, {Name: "Location", Value: mount + path},
+		}}
+		return a.AppendAnswer(nil)
+	}}
 }
 
 // NoContent answers 204.

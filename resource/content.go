@@ -98,8 +98,8 @@ func (d *Definition) defineContent(c *content, member, size string) {
 	if c.size == nil || c.size.kind != kindInt || c.size.nullable || !c.size.readonly {
 		d.panicf("Content needs as Size a readonly member that is a whole number")
 	}
-	if len(d.steps) > 0 || d.state != nil || d.reveal != nil {
-		d.panicf("a resource of bytes has no states, no changes and reveals nothing")
+	if len(d.steps) > 0 || d.state != nil || d.reveal != nil || d.parent != nil || d.along != nil || d.live != nil {
+		d.panicf("a resource of bytes stands by itself, has no states and no changes, and reveals nothing")
 	}
 	c.held = f
 	d.content = c
@@ -277,7 +277,7 @@ func (rm *Room) upload(c *Call) error {
 	if err := rm.checked(next, reflect.Value{}); err != nil {
 		return err
 	}
-	return rm.insert(c, next)
+	return rm.insert(c, next, nil)
 }
 
 // exchange answers PUT of an item of bytes. What the client cannot change is

@@ -64,6 +64,12 @@ func (rm *Room) list(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if over, err := rm.over(c); err != nil {
+		return err
+	} else if over != nil {
+		q.Where = append(q.Where, store.Condition{Column: rm.parent.name, Values: []any{over.ID}})
+		scope.Filters += "&" + rm.above.plural + "=" + strconv.FormatInt(over.ID, 10)
+	}
 	return Serve(c, Listing[store.Row]{
 		Pages: pages, Plan: plan, Scope: scope, Keys: rm.Keys(plan.Cursor), Now: rm.Now(),
 		Place: func(row *store.Row) Place {
@@ -89,7 +95,13 @@ func (rm *Room) list(c *Call) error {
 // and the scope that cursors are bound to.
 func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope, error) {
 	q := store.Query{Account: rm.account(c)}
-	scope := paginate.Scope{Collection: rm.plural, Account: q.Account}
+	scope := paginate.Scope{Collection: rm.plural, Account: c.Account}
+	if rm.system {
+		scope.Account = 0
+	}
+	if rm.owner != nil {
+		q.Where = []store.Condition{{Column: rm.owner.name, Values: []any{c.Account}}}
+	}
 	if c.R.URL.RawQuery == "" {
 		return q, scope, nil
 	}
@@ -109,8 +121,8 @@ func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope,
 			return q, scope, Parameter("sort", "With updated_since a list is in order of change and cannot be sorted.")
 		}
 	}
-	var err error
-	q.Where, err = rm.conditions(c, plan, &scope)
+	where, err := rm.conditions(c, plan, &scope)
+	q.Where = append(q.Where, where...)
 	return q, scope, err
 }
 
@@ -375,7 +387,7 @@ func Fixed[R any](c *Call, o *Options, collection string, items []R, item func(d
 		row *R
 	}
 	return Serve(c, Listing[entry]{
-		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection},
+		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection, Account: c.Account},
 		Fetch: func(w Window) ([]entry, error) {
 			from, to := w.Offset, min(w.Offset+w.Limit, len(items))
 			if w.After && w.Back {

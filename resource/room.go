@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/paginate"
 	"github.com/parley-api/parley/problem"
@@ -28,7 +30,7 @@ type Options struct {
 	// Quota returns how many bytes an account may still store, and how many it
 	// may have in all; nil: as many as it likes.
 	Quota func(ctx context.Context, account int64) (left, most int64, err error)
-	Now  func() time.Time // nil: time.Now
+	Now   func() time.Time // nil: time.Now
 
 	// Keys returns the keys that seal cursors and open this one; "" is none.
 	Keys func(cursor string) *paginate.Keys
@@ -53,6 +55,9 @@ func (d *Definition) Open(o Options) *Room {
 		o.Now = time.Now
 	}
 	rm := &Room{Definition: d, Options: o}
+	if _, ok := o.Store.(finder); d.key != nil && !ok {
+		d.panicf("a definition with a key needs a store that can Find")
+	}
 	var err error
 	if rm.chain, err = version.NewChain(o.Calendar, d.plan.typ, d.steps...); err != nil {
 		d.panicf("%v", err)
@@ -72,15 +77,19 @@ func (d *Definition) Open(o Options) *Room {
 
 // Routes returns the methods of the resource.
 func (rm *Room) Routes() []*Route {
-	item, one := "/"+rm.plural+"/{id}", article(strings.ReplaceAll(rm.singular, "-", " "))
+	collection, item := rm.patterns()
+	one := article(strings.ReplaceAll(rm.singular, "-", " "))
 	read, write := rm.plural+":read", rm.plural+":write"
+	if rm.above != nil {
+		read, write = rm.above.plural+":read", rm.above.plural+":write"
+	}
 	if rm.system {
 		read, write = "admin", "admin"
 	}
 	patch := []string{TypeMerge, TypeJSON, TypePatch}
 	routes := []*Route{
-		{Method: http.MethodGet, Pattern: "/" + rm.plural, Scope: read, Serve: rm.list, Kind: List, Operation: "list" + Title(rm.plural), Summary: "List " + strings.ReplaceAll(rm.plural, "-", " ")},
-		{Method: http.MethodPost, Pattern: "/" + rm.plural, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create " + one},
+		{Method: http.MethodGet, Pattern: collection, Scope: read, Serve: rm.list, Kind: List, Operation: "list" + Title(rm.plural), Summary: "List " + strings.ReplaceAll(rm.plural, "-", " ")},
+		{Method: http.MethodPost, Pattern: collection, Scope: write, Serve: rm.create, Kind: Create, Accepts: []string{TypeJSON}, Operation: "create" + Title(rm.singular), Summary: "Create " + one},
 		{Method: http.MethodGet, Pattern: item, Scope: read, Serve: rm.read, Kind: Read, Operation: "get" + Title(rm.singular), Summary: "Get " + one},
 		{Method: http.MethodPut, Pattern: item, Scope: write, Serve: rm.replace, Kind: Replace, Accepts: []string{TypeJSON}, Operation: "replace" + Title(rm.singular), Summary: "Replace " + one},
 		{Method: http.MethodPatch, Pattern: item, Scope: write, Serve: rm.patch, Kind: Patch, Accepts: patch, Operation: "update" + Title(rm.singular), Summary: "Change members of " + one},
@@ -98,6 +107,9 @@ func (rm *Room) Routes() []*Route {
 			Method: http.MethodPost, Pattern: item + "/" + a.name, Scope: write, Kind: Act, Summary: a.About,
 			Serve: func(c *Call) error { return rm.act(c, a) }, Operation: a.name[:1] + Title(a.name)[1:] + Title(rm.singular),
 		})
+	}
+	if rm.methods != nil {
+		routes = slices.DeleteFunc(routes, func(r *Route) bool { return !slices.Contains(rm.methods, r.Kind) })
 	}
 	for _, r := range routes {
 		r.Room = rm
@@ -127,15 +139,23 @@ func Title(name string) string {
 
 // account is the one whose rows a call is about.
 func (rm *Room) account(c *Call) int64 {
-	if rm.system {
+	if rm.Service() {
 		return 0
 	}
 	return c.Account
 }
 
-// parseID reads an id as it is written in a path: digits, no sign, no zeros
-// before them. Anything else is the id of nothing.
-func parseID(s string) (int64, error) {
+// parseID reads an id as it is written in a path: the prefix and its
+// characters, or digits, no sign, no zeros before them. Anything else is the id
+// of nothing.
+func (d *Definition) parseID(s string) (int64, error) {
+	if d.prefix != "" {
+		id, ok := event.ParseName(d.prefix, s)
+		if !ok {
+			return 0, store.ErrNotFound
+		}
+		return id, nil
+	}
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || s[0] < '1' || s[0] > '9' {
 		return 0, store.ErrNotFound
@@ -145,15 +165,11 @@ func parseID(s string) (int64, error) {
 
 // load reads the row that a call's path names.
 func (rm *Room) load(c *Call) (store.Row, error) {
-	id, err := parseID(c.Args[0])
-	if err != nil {
-		return store.Row{}, rm.problem(err)
-	}
-	row, err := rm.Store.Get(c.Context(), rm.table, rm.account(c), id)
+	row, err := rm.find(c, rm.Store, rm.name(c))
 	if err != nil {
 		return row, rm.problem(err)
 	}
-	return row, nil
+	return row, rm.below(c, &row)
 }
 
 // problem gives the store's errors that a client caused their answer. Others
@@ -200,6 +216,12 @@ func (rm *Room) value(doc []byte) (reflect.Value, error) {
 func (d *Definition) Record(v any) store.Write {
 	value := reflect.ValueOf(v).Elem()
 	return store.Write{Table: d.table, Op: store.Insert, Doc: d.plan.append(nil, value, true), Keys: d.keys(value)}
+}
+
+// Read reads a request body that makes a resource into v, a pointer to the
+// definition's type, with the rules of the tags. The error is a problem.
+func (d *Definition) Read(body []byte, v any) error {
+	return d.plan.decode(body, reflect.ValueOf(v).Elem(), modeCreate)
 }
 
 // Decode reads a row's document into v, a pointer to the definition's type.

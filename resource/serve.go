@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/parley-api/parley/idempotency"
@@ -13,6 +12,9 @@ import (
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/store"
 )
+
+// Get answers GET of an item, for a route beside those of the room.
+func (rm *Room) Get(c *Call) error { return rm.read(c) }
 
 // read answers GET and HEAD of an item.
 func (rm *Room) read(c *Call) error {
@@ -33,7 +35,7 @@ func (rm *Room) describe(c *Call, row *store.Row) error {
 	if err != nil {
 		return err
 	}
-	if result == precond.NotModified {
+	if result == precond.NotModified && rm.live == nil { // what is live may have changed
 		c.notModified(etag)
 		return nil
 	}
@@ -57,42 +59,67 @@ func (rm *Room) create(c *Call) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
+	over, err := rm.over(c)
+	if err != nil {
+		return err
+	}
 	next, err := rm.fresh(c)
 	if err != nil {
 		return err
 	}
-	return rm.insert(c, next)
+	return rm.insert(c, next, over)
 }
 
-// insert stores a new row and answers with it.
-func (rm *Room) insert(c *Call, next reflect.Value) error {
-	var secret string
-	var err error
-	if rm.reveal != nil {
-		if secret, err = rm.reveal(next.Interface(), c.Account); err != nil {
-			return err
-		}
+// insert stores a new row and answers with it. Over is the parent's row; nil:
+// there is none.
+func (rm *Room) insert(c *Call, next reflect.Value, over *store.Row) error {
+	secret, also, err := rm.complete(c, next, over)
+	if err != nil {
+		return err
 	}
 	tx := &store.Tx{Account: rm.account(c), Writes: []store.Write{{
 		Table: rm.table, Op: store.Insert, Version: rm.writes, Events: rm.events("created"),
 		Doc: rm.plan.append(nil, next.Elem(), true), Keys: rm.keys(next.Elem()),
 	}}}
+	tx.Writes = append(tx.Writes, also...)
 	tx.Replay = rm.replay(c, http.StatusCreated)
 	rows, err := rm.Store.Commit(c.Context(), tx)
 	if err != nil {
 		return rm.failed(c, err)
 	}
 	row := &rows[0]
-	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c.Mount, row.ID))}
-	if rm.reveal == nil {
+	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c, row.ID, row.Doc))}
+	if rm.shown == "" {
 		return rm.show(c, http.StatusCreated, row)
 	}
-	body, err := rm.appendRowWith(c.Buf, c, row, rm.shown, secret)
+	member := rm.shown
+	if secret == "" {
+		member = ""
+	}
+	body, err := rm.appendRowWith(c.Buf, c, row, member, secret)
 	if err != nil {
 		return err
 	}
 	c.Send(http.StatusCreated, "", body)
 	return nil
+}
+
+// complete sets what a client does not give, and finds what is shown once and
+// what is written along.
+func (rm *Room) complete(c *Call, next reflect.Value, over *store.Row) (secret string, also []store.Write, err error) {
+	if rm.owner != nil {
+		next.Elem().Field(rm.owner.index).SetInt(c.Account)
+	}
+	if over != nil {
+		next.Elem().Field(rm.parent.index).SetInt(over.ID)
+	}
+	switch {
+	case rm.along != nil:
+		return rm.along(next.Interface(), over)
+	case rm.reveal != nil:
+		secret, err = rm.reveal(next.Interface(), c.Account)
+	}
+	return secret, nil, err
 }
 
 // fresh reads the body of a create into a value of the latest shape. Its errors
@@ -161,12 +188,12 @@ func (rm *Room) replay(c *Call, status int) *store.Replay {
 			{Name: "Etag", Value: rm.etag(&again, row.Rev)},
 			{Name: "Accept-Ranges", Value: "none"},
 		}}
-		if status == http.StatusCreated && rm.reveal != nil { // as the answer with the secret was
+		if status == http.StatusCreated && rm.shown != "" { // as the answer with the secret was
 			a.Header = a.Header[:2]
 			a.Header[1].Value = cacheNever[0]
 		}
 		if status == http.StatusCreated {
-			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, again.Mount, row.ID))})
+			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, &again, row.ID, row.Doc))})
 		}
 		return a.AppendAnswer(nil)
 	}}
@@ -334,7 +361,7 @@ func (rm *Room) patch(c *Call) error {
 // that they can be tested, and reads the result as a replacement.
 func (rm *Room) edit(c *Call, ops []operation, was reflect.Value, row *store.Row) (reflect.Value, error) {
 	seen := rm.lower(c, was)
-	doc := append([]byte(`{"id":`), strconv.FormatInt(row.ID, 10)...)
+	doc := rm.appendID([]byte(`{"id":`), row.ID)
 	doc = appendTime(append(doc, `,"created_at":`...), row.Created)
 	doc = appendTime(append(doc, `,"updated_at":`...), row.Updated)
 	p := rm.plans[c.Version.Index()]
@@ -381,29 +408,32 @@ func (rm *Room) remove(c *Call) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
-	id, err := parseID(c.Args[0])
-	if err != nil {
-		return rm.problem(err)
-	}
-	w := store.Write{Table: rm.table, Op: store.Delete, ID: id, Version: rm.writes, Events: rm.events("deleted")}
-	if conditional(c.R) || rm.keep != nil {
+	w := store.Write{Table: rm.table, Op: store.Delete, Version: rm.writes, Events: rm.events("deleted")}
+	if conditional(c.R) || rm.keep != nil || rm.owner != nil || rm.key != nil || rm.parent != nil {
 		row, err := rm.load(c)
 		if err != nil {
 			return err
 		}
+		w.ID = row.ID
 		if err := rm.guard(c, &row); err != nil {
 			return err
 		}
 		if rm.keep != nil {
 			v, err := rm.value(row.Doc)
 			if err == nil {
-				err = rm.keep(v.Interface(), id)
+				err = rm.keep(v.Interface(), row.ID)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		w.IfRev = row.Rev
+	} else {
+		id, err := rm.parseID(rm.name(c))
+		if err != nil {
+			return rm.problem(err)
+		}
+		w.ID = id
 	}
 	if _, err := rm.Store.Commit(c.Context(), &store.Tx{Account: rm.account(c), Writes: []store.Write{w}}); err != nil {
 		return rm.problem(err)

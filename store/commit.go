@@ -12,8 +12,9 @@ import (
 // A job is a Tx on its way through a writer.
 type job struct {
 	tx     *Tx
-	tables []*table // of the writes
-	size   int      // bytes of documents
+	run    func(session) error // instead of tx: work of the store's own, in the same transaction
+	tables []*table            // of the writes
+	size   int                 // bytes of documents
 	state  atomic.Int32
 	done   chan struct{}
 	rows   []Row
@@ -54,13 +55,18 @@ func (s *Store) Commit(ctx context.Context, tx *Tx) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
+	return s.submit(ctx, j)
+}
+
+// submit hands a job to the writer and waits for its outcome.
+func (s *Store) submit(ctx context.Context, j *job) ([]Row, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	select {
 	case s.queue <- j:
 	case <-ctx.Done():
@@ -75,6 +81,21 @@ func (s *Store) Commit(ctx context.Context, tx *Tx) ([]Row, error) {
 		<-j.done
 	}
 	return j.rows, j.err
+}
+
+// work runs f in a transaction that needs no sequence number. On SQLite it is
+// that of a group, so that it shares a flush with what others write; f may run
+// twice and must begin anew each time.
+func (s *Store) work(ctx context.Context, f func(session) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	if p, ok := s.engine.(*postgresEngine); ok {
+		return p.transact(ctx, f)
+	}
+	_, err := s.submit(ctx, &job{run: f, done: make(chan struct{})})
+	return err
 }
 
 // job checks the form of a Tx.
@@ -101,6 +122,7 @@ func (s *Store) job(tx *Tx) (*job, error) {
 // write takes groups from the queue until it is closed.
 func (s *Store) write() {
 	g := newGroup(s.list)
+	g.fanout, g.subs, g.fanning = s.fanout, &s.subs, s.fanning
 	jobs := make([]*job, 0, s.options.Group)
 	for j := range s.queue {
 		jobs = s.take(jobs[:0], j)
@@ -186,6 +208,7 @@ func (s *Store) attempt(g *group, jobs []*job) (err error) {
 		}
 	}()
 	g.reset(jobs, s.now())
+	defer func() { g.handOff(err == nil) }()
 	return s.engine.commit(g)
 }
 

@@ -14,7 +14,10 @@ func (g *group) decide() error {
 		return errors.New("store: the clock has no row; restore a backup")
 	}
 	for _, j := range g.jobs {
-		before, events, ahead, keep := g.clock, len(g.events), len(g.ahead), len(g.keep)
+		if j.run != nil {
+			continue
+		}
+		before, events, ahead, keep, revived := g.clock, len(g.events), len(g.ahead), len(g.keep), len(g.revived)
 		g.undo = g.undo[:0]
 		j.rows, j.err = g.tx(j)
 		if g.fatal != nil {
@@ -27,13 +30,16 @@ func (g *group) decide() error {
 		for i := len(g.undo) - 1; i >= 0; i-- {
 			g.undo[i]()
 		}
-		g.clock, g.events, g.ahead, g.keep = before, g.events[:events], g.ahead[:ahead], g.keep[:keep]
+		g.clock, g.events, g.ahead, g.keep, g.revived = before, g.events[:events], g.ahead[:ahead], g.keep[:keep], g.revived[:revived]
 	}
-	return nil
+	return g.fan()
 }
 
 func (g *group) tx(j *job) ([]Row, error) {
 	tx := j.tx
+	if tx.outbox {
+		return nil, g.unbox()
+	}
 	if tx.Replay != nil {
 		kept, err := g.replay(replayKey{tx.Account, tx.Replay.Key})
 		if err != nil {
@@ -51,21 +57,56 @@ func (g *group) tx(j *job) ([]Row, error) {
 		}
 		rows[i] = row
 	}
-	for _, e := range tx.Events {
-		e.Account, e.Seq = tx.Account, g.seq()
-		switch at := g.tick(); {
-		case e.At == 0:
-			e.At = at
-		case e.At > at:
-			g.ahead = append(g.ahead, len(g.events))
+	for i := range tx.Events {
+		e := &tx.Events[i]
+		e.Account = tx.Account
+		g.publish(e)
+	}
+	if tx.Revive != nil {
+		if err := g.revive(tx.Account, tx.Revive); err != nil {
+			return nil, err
 		}
-		g.events = append(g.events, e)
 	}
 	if tx.Replay != nil {
 		return rows, g.remember(tx, rows)
 	}
 	return rows, nil
 }
+
+// publish stores an event about no row.
+func (g *group) publish(e *event.Event) {
+	e.Seq = g.seq()
+	switch at := g.tick(); {
+	case e.At == 0:
+		e.At = at
+	case e.At > at:
+		g.ahead = append(g.ahead, len(g.events))
+	}
+	g.events = append(g.events, *e)
+}
+
+// revive gives a dead delivery another chance.
+func (g *group) revive(account int64, d *event.Delivery) error {
+	state := int64(-1)
+	err := g.each("SELECT state FROM delivery WHERE endpoint = $1 AND seq = $2 AND account = $3", []any{d.Endpoint, d.Seq, account}, func(c cursor) {
+		state = c.int(0)
+	})
+	switch {
+	case err != nil:
+		g.fatal = err
+		return err
+	case state < 0:
+		return ErrNotFound
+	case event.State(state) != event.Dead:
+		return ErrStale
+	}
+	g.revived = append(g.revived, *d)
+	return nil
+}
+
+// reviveSQL is for a delivery that is dead: nobody else changes such a row but
+// under the clock's lock.
+const reviveSQL = "UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = '' WHERE endpoint = $2 AND seq = $3 AND state = 3"
 
 // remember keeps the record of a Tx. It is the last thing that can fail.
 func (g *group) remember(tx *Tx, rows []Row) error {

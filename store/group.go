@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/parley-api/parley/event"
 )
@@ -23,6 +24,15 @@ type group struct {
 	ahead   []int               // of events: those whose own time is after that of their commit
 	keep    []keptReplay        // to store
 
+	fanout     *fanout        // nil: events have no deliveries
+	subs       *subscriptions // of all accounts
+	deliveries []event.Delivery
+	cursors    []cursorRow // of events with more endpoints than fit
+	fanning    chan<- struct{}
+	taken      []int64          // from the outbox
+	revived    []event.Delivery // that were dead
+	each       func(sql string, args []any, f func(cursor)) error
+
 	undo  []func() // takes back what the current Tx has changed
 	miss  needs    // of a single question
 	load  func(*needs) error
@@ -30,7 +40,10 @@ type group struct {
 }
 
 // A clock is the one row that orders all changes.
-type clock struct{ seq, at int64 }
+type clock struct {
+	seq, at   int64
+	endpoints int64 // seq of the last change of an endpoint
+}
 
 type rowKey struct{ account, id int64 }
 
@@ -137,6 +150,8 @@ func (g *group) reset(jobs []*job, now int64) {
 	clear(g.events)
 	clear(g.keep)
 	clear(g.undo[:cap(g.undo)])
+	clear(g.deliveries)
+	g.deliveries, g.cursors, g.taken, g.revived = g.deliveries[:0], g.cursors[:0], g.taken[:0], g.revived[:0]
 	g.events, g.ahead, g.keep, g.undo = g.events[:0], g.ahead[:0], g.keep[:0], g.undo[:0]
 	for _, ts := range g.tables {
 		clear(ts.rows)
@@ -155,7 +170,7 @@ func (g *group) reset(jobs []*job, now int64) {
 
 // idle reports whether there is nothing to write.
 func (g *group) idle() bool {
-	if len(g.events) > 0 || len(g.keep) > 0 {
+	if len(g.events) > 0 || len(g.keep) > 0 || len(g.revived) > 0 || slices.ContainsFunc(g.jobs, func(j *job) bool { return j.run != nil }) {
 		return false
 	}
 	for _, ts := range g.tables {
@@ -170,6 +185,9 @@ func (g *group) idle() bool {
 func (g *group) prefetch(n *needs) {
 	n.clear()
 	for _, j := range g.jobs {
+		if j.run != nil {
+			continue
+		}
 		if r := j.tx.Replay; r != nil {
 			n.replays = append(n.replays, replayKey{j.tx.Account, r.Key})
 		}

@@ -18,6 +18,7 @@ type Options struct {
 	Readers int              // connections that read, twice as many on PostgreSQL; 0 means four per CPU, at least eight. pool_max_conns in a dsn wins
 	Group   int              // the most Txs that share a transaction; 0 means 512
 	Log     *slog.Logger     // nil means that nothing is logged
+	Fanout  *Fanout          // nil means that events have no deliveries
 }
 
 // A Store keeps the rows of its tables. Its methods may be called
@@ -31,7 +32,11 @@ type Store struct {
 	writer  sync.WaitGroup
 	life    context.Context // of the background work
 	end     context.CancelFunc
-	work    sync.WaitGroup
+	tasks   sync.WaitGroup
+	fanout  *fanout
+	subs    subscriptions
+	health  tallies
+	fanning chan struct{} // there are events whose fan-out goes on
 
 	mu     sync.RWMutex
 	closed bool
@@ -85,7 +90,10 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: opts.filled(), list: list, tables: byPointer}
+	s := &Store{options: opts.filled(), list: list, tables: byPointer, fanning: make(chan struct{}, 1)}
+	if s.fanout, err = s.newFanout(s.options.Fanout); err != nil {
+		return nil, err
+	}
 	var d *dialect
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		d = postgresDialect()
@@ -106,7 +114,12 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 	// waits for the clock, and each commits half as much with every flush.
 	s.writer.Go(s.write)
 	s.life, s.end = context.WithCancel(context.Background())
-	s.work.Go(s.prune)
+	s.tasks.Go(s.prune)
+	if s.fanout != nil {
+		s.tasks.Go(s.fanOn)
+		s.tasks.Go(s.keepHealth)
+		s.tasks.Go(s.collect)
+	}
 	return s, nil
 }
 
@@ -135,6 +148,7 @@ func (s *Store) now() int64 { return s.options.Now().UnixMicro() }
 // Close lets the calls that have begun finish, then closes the database. Calls
 // that begin after it fail with ErrClosed. A second Close does nothing.
 func (s *Store) Close() error {
+	s.flushHealth(context.Background())
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
@@ -144,7 +158,7 @@ func (s *Store) Close() error {
 	}
 	s.end()
 	s.calls.Wait()
-	s.work.Wait()
+	s.tasks.Wait()
 	close(s.queue)
 	s.writer.Wait()
 	return s.engine.close()
@@ -211,45 +225,4 @@ func (s *Store) Secret(ctx context.Context, name string, size int) ([]byte, erro
 		return nil, fmt.Errorf("store: the secret %s has %d bytes, not %d", name, len(value), size)
 	}
 	return value, nil
-}
-
-// Prune deletes the replay records that have expired, a few at a time so that
-// commits go on between. A Store also does this by itself every ten minutes.
-func (s *Store) Prune(ctx context.Context) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.leave()
-	return s.pruneAll(ctx)
-}
-
-const pruneSlice = 500
-
-func (s *Store) pruneAll(ctx context.Context) error {
-	for {
-		var n int64
-		err := s.engine.alone(ctx, func(db session) (err error) {
-			n, err = db.run(`DELETE FROM replay WHERE (account, key) IN
-				(SELECT account, key FROM replay WHERE created <= $1 ORDER BY created LIMIT $2)`, s.now()-day, int64(pruneSlice))
-			return err
-		})
-		if err != nil || n < pruneSlice {
-			return err
-		}
-	}
-}
-
-func (s *Store) prune() {
-	tick := time.NewTicker(10 * time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.life.Done():
-			return
-		case <-tick.C:
-		}
-		if err := s.pruneAll(s.life); err != nil && s.life.Err() == nil {
-			s.options.Log.Warn("pruning replay records", "error", err)
-		}
-	}
 }

@@ -136,6 +136,21 @@ func (e *postgresEngine) alone(ctx context.Context, f func(session) error) error
 	return postgresFailure(ctx, err)
 }
 
+// transact runs f in a transaction. It is tried again where the connection
+// turns out to be dead.
+func (e *postgresEngine) transact(ctx context.Context, f func(session) error) error {
+	try := func() error {
+		return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			return f(&postgresSession{ctx, tx})
+		})
+	}
+	err := try()
+	if err != nil && gone(err) && ctx.Err() == nil {
+		err = try()
+	}
+	return postgresFailure(ctx, err)
+}
+
 // A postgresSession is a transaction.
 type postgresSession struct {
 	ctx context.Context

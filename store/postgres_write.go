@@ -97,8 +97,8 @@ func (e *postgresEngine) settle(xid string, lost error) error {
 func (e *postgresEngine) decide(ctx context.Context, c *pgxpool.Conn, g *group) (xid string, err error) {
 	b := new(pgx.Batch)
 	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	each(b, func(r cursor) { g.start(clock{r.int(0), r.int(1)}); xid = r.text(2) },
-		"SELECT seq, at, pg_current_xact_id()::text FROM clock FOR UPDATE")
+	each(b, func(r cursor) { g.start(clock{r.int(0), r.int(1), r.int(2)}); xid = r.text(3) },
+		"SELECT seq, at, endpoints, pg_current_xact_id()::text FROM clock FOR UPDATE")
 	var n needs
 	g.prefetch(&n)
 	e.load(g, &n, b)
@@ -108,6 +108,11 @@ func (e *postgresEngine) decide(ctx context.Context, c *pgxpool.Conn, g *group) 
 	g.load = func(n *needs) error {
 		b := new(pgx.Batch)
 		e.load(g, n, b)
+		return send(ctx, c, b)
+	}
+	g.each = func(sql string, args []any, f func(cursor)) error {
+		b := new(pgx.Batch)
+		each(b, f, sql, args...)
 		return send(ctx, c, b)
 	}
 	return xid, g.decide()
@@ -268,11 +273,18 @@ func (e *postgresEngine) apply(g *group) *pgx.Batch {
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, names, values)
 	}
 	applyEvents(g, b)
+	applyDeliveries(g, b)
+	for i := range g.revived {
+		b.Queue(reviveSQL, g.now, g.revived[i].Endpoint, g.revived[i].Seq)
+	}
+	for _, id := range g.taken {
+		b.Queue(deleteTakenSQL, id)
+	}
 	if g.minute() {
 		b.Queue("INSERT INTO tick (at, seq) VALUES ($1, $2)", g.began.at, g.began.seq)
 	}
 	applyReplays(g, b)
-	b.Queue("UPDATE clock SET seq = $1, at = $2 WHERE id = 1", g.clock.seq, g.clock.at)
+	b.Queue("UPDATE clock SET seq = $1, at = $2, endpoints = $3 WHERE id = 1", g.clock.seq, g.clock.at, g.clock.endpoints)
 	return b
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parley-api/parley/event"
 )
@@ -393,6 +394,14 @@ func (b *sqlText) events(q *EventQuery) {
 	if q.Type != "" {
 		b.and("type ", "= ", q.Type)
 	}
+	if len(q.Types) > 0 {
+		b.types(q.Types)
+	}
+	if q.For != 0 {
+		b.text = append(b.text, " AND (type <> 'webhook-endpoint.ping' OR subject = "...)
+		b.arg(q.For)
+		b.text = append(b.text, ')')
+	}
 	if q.Since != 0 {
 		b.and("at ", ">= ", q.Since)
 		since := strconv.Itoa(len(b.args))
@@ -402,4 +411,31 @@ func (b *sqlText) events(q *EventQuery) {
 	if q.Mark != 0 {
 		b.and("seq ", "<= ", q.Mark)
 	}
+}
+
+// types adds the condition that an event is of one of some types.
+func (b *sqlText) types(list []string) {
+	separator := " AND ("
+	for _, t := range list {
+		if !storable(t) {
+			continue
+		}
+		b.text = append(b.text, separator...)
+		separator = " OR "
+		prefix, all := strings.CutSuffix(t, "*")
+		switch {
+		case all && prefix == "":
+			b.text = append(b.text, "1 = 1"...)
+		case all:
+			b.text = append(b.text, "(type >= "...)
+			b.arg(prefix)
+			b.text = append(b.text, " AND type < "...)
+			b.arg(prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1))
+			b.text = append(b.text, ')')
+		default:
+			b.text = append(b.text, "type = "...)
+			b.arg(t)
+		}
+	}
+	b.text = append(b.text, ')')
 }

@@ -17,6 +17,14 @@ func (e *sqliteEngine) commit(g *group) error {
 	if err := e.apply(g); err != nil {
 		return spoilt(err)
 	}
+	for _, j := range g.jobs {
+		if j.run == nil {
+			continue
+		}
+		if err := j.run(e.writer); err != nil {
+			return spoilt(err)
+		}
+	}
 	if _, err := e.writer.run("COMMIT"); err != nil {
 		if sqliteCode(err) == sqlite3.SQLITE_IOERR {
 			return err // perhaps written, so not ErrUnavailable
@@ -44,11 +52,12 @@ func (e *sqliteEngine) decide(g *group) error {
 	if _, err := w.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := w.query("SELECT seq, at FROM clock", nil, func(c cursor) { g.start(clock{c.int(0), c.int(1)}) })
+	err := w.query("SELECT seq, at, endpoints FROM clock", nil, func(c cursor) { g.start(clock{c.int(0), c.int(1), c.int(2)}) })
 	if err != nil {
 		return err
 	}
 	g.load = func(n *needs) error { return e.load(g, n) }
+	g.each = w.query
 	return g.decide()
 }
 
@@ -298,6 +307,19 @@ func (e *sqliteEngine) applySystem(g *group) error {
 			return err
 		}
 	}
+	if err := e.applyDeliveries(g); err != nil {
+		return err
+	}
+	for i := range g.revived {
+		if _, err := e.writer.run(reviveSQL, g.now, g.revived[i].Endpoint, g.revived[i].Seq); err != nil {
+			return err
+		}
+	}
+	for _, id := range g.taken {
+		if _, err := e.writer.run(deleteTakenSQL, id); err != nil {
+			return err
+		}
+	}
 	if g.minute() {
 		if _, err := e.writer.run("INSERT INTO tick (at, seq) VALUES ($1, $2)", g.began.at, g.began.seq); err != nil {
 			return err
@@ -312,6 +334,42 @@ func (e *sqliteEngine) applySystem(g *group) error {
 			return err
 		}
 	}
-	_, err = e.writer.run("UPDATE clock SET seq = $1, at = $2", g.clock.seq, g.clock.at)
+	_, err = e.writer.run("UPDATE clock SET seq = $1, at = $2, endpoints = $3", g.clock.seq, g.clock.at, g.clock.endpoints)
 	return err
 }
+
+const deliverySQL = "INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts) "
+
+// applyDeliveries writes the deliveries of the group's events.
+func (e *sqliteEngine) applyDeliveries(g *group) error {
+	if len(g.deliveries) == 0 {
+		return nil
+	}
+	s, err := e.writer.prepare(deliverySQL + "VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6, $7, 0, '', '')")
+	if err != nil {
+		return err
+	}
+	for i := range g.deliveries {
+		d := &g.deliveries[i]
+		s.bindInt(1, d.Endpoint)
+		s.bindInt(2, d.Seq)
+		s.bindInt(3, d.Account)
+		s.bindText(4, d.Version)
+		s.bindInt(5, d.Born)
+		s.bindInt(6, d.Due)
+		s.bindInt(7, d.Fence)
+		_, err := s.step()
+		s.reset()
+		if err != nil {
+			return err
+		}
+	}
+	for _, c := range g.cursors {
+		if _, err := e.writer.run(cursorSQL, c.seq, c.account, c.after, c.at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const cursorSQL = "INSERT INTO fanout (seq, account, after, at) VALUES ($1, $2, $3, $4)"

@@ -121,8 +121,14 @@ type Write struct {
 type Tx struct {
 	Account int64
 	Writes  []Write
-	Events  []event.Event // events about no row; Seq and Account are filled in, At too where it is 0
+	Events  []event.Event // events about no row; Commit fills in Seq and Account, and At where it is 0
 	Replay  *Replay       // nil: the request is not idempotent
+
+	// Revive gives a dead delivery a fresh budget of attempts, the first due at
+	// once. Where it is not dead the Tx fails with ErrStale.
+	Revive *event.Delivery
+
+	outbox bool // instead of all that: take in what is in the outbox
 }
 
 // A Replay is the record of an idempotent request, kept with what it wrote.
@@ -177,10 +183,12 @@ type Position struct {
 // An EventQuery selects events of one account in order of Seq.
 type EventQuery struct {
 	Account int64
-	Type    string // exact; "" means all
-	Since   int64  // only events with At >= Since; 0 means all
-	Mark    int64  // only events with Seq <= Mark; 0 means all
-	After   int64  // Seq to start behind; 0 means from the first
+	Type    string   // exact; "" means all
+	Types   []string // exact, or a prefix and *; none means all
+	For     int64    // an endpoint: events for another one alone are left out; 0 means none are
+	Since   int64    // only events with At >= Since; 0 means all
+	Mark    int64    // only events with Seq <= Mark; 0 means all
+	After   int64    // Seq to start behind; 0 means from the first
 	Desc    bool
 	Back    bool // as in Query
 	Offset  int

@@ -44,7 +44,7 @@ func resolve(tables []*Table) ([]*table, map[*Table]*table, error) {
 	byPointer := make(map[*Table]*table, len(tables))
 	byName := make(map[string]*table, len(tables))
 	taken := make(map[string]bool)
-	for _, name := range []string{"ahead", "clock", "counter", "event", "migration", "replay", "setting", "shape", "tick"} {
+	for _, name := range []string{"ahead", "clock", "counter", "delivery", "event", "fanout", "health", "migration", "outbox", "replay", "setting", "shape", "tick"} {
 		taken[name] = true
 	}
 	for _, t := range tables {

@@ -1,6 +1,10 @@
 // Parley is an HTTP + JSON API with first-rate manners, as a program.
 //
 //	parley serve     run the service
+//	parley listen    receive webhooks on this machine
+//	parley sign      print the signature of a webhook
+//	parley verify    check the signature of a webhook
+//	parley diff      say what a change of an interface does to its clients
 //	parley keys      rotate the keys that seal cursors
 //	parley version   print the version
 //
@@ -21,9 +25,13 @@ import (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Serve   serve   `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
-	Keys    keys    `cmd:"" help:"Rotate the keys of the service."`
-	Version version `cmd:"" help:"Print the version of this program."`
+	Serve   serve        `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Listen  hearing      `cmd:"" help:"Receive webhooks on this machine: verify, print, hand on."`
+	Sign    signing      `cmd:"" help:"Print the webhook-signature of a body."`
+	Verify  verification `cmd:"" help:"Check a webhook-signature: prints verified, or the step that fails."`
+	Diff    differ       `cmd:"" help:"Say what a change of an interface does to its clients."`
+	Keys    keys         `cmd:"" help:"Rotate the keys of the service."`
+	Version version      `cmd:"" help:"Print the version of this program."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -53,12 +61,23 @@ type misuse struct{ error }
 
 func (m misuse) Unwrap() error { return m.error }
 
+// A verdict is the exit code of a command that has said all there is to say.
+type verdict int
+
+func (v verdict) Error() string { return fmt.Sprintf("exit code %d", int(v)) }
+
 // report writes an error as one line and returns the exit code.
 func report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
+	if v, ok := errors.AsType[verdict](err); ok {
+		return int(v)
+	}
 	text, code := err.Error(), 1
+	if text == "" { // told
+		return code
+	}
 	if _, ok := errors.AsType[misuse](err); ok {
 		code = 2
 	} else if wrong, ok := errors.AsType[*kong.ParseError](err); ok {

@@ -103,7 +103,7 @@ func newLog(f *os.File, level string) *slog.Logger {
 	if least.UnmarshalText([]byte(level)) == nil {
 		options.Level = least
 	}
-	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if terminal(f) {
 		return slog.New(slog.NewTextHandler(f, &options))
 	}
 	return slog.New(slog.NewJSONHandler(f, &options))

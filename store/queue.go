@@ -1,0 +1,198 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/parley-api/parley/event"
+)
+
+// A Queue is the deliveries of a store as the dispatcher sees them. Its claims
+// have one name, the fence.
+type Queue struct {
+	store *Store
+	fence int64
+}
+
+// Queue returns the queue for a dispatcher whose claims have this fence, which
+// is not 0 and which no other process uses.
+func (s *Store) Queue(fence int64) *Queue { return &Queue{s, fence} }
+
+// Claim leases up to n deliveries of an endpoint that are due, those first
+// that became due first, with their events.
+func (q *Queue) Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error) {
+	s := q.store
+	var list []event.Delivery
+	err := s.work(ctx, func(db session) error {
+		list = list[:0]
+		now := s.now()
+		err := db.query(skipLocked(db, `UPDATE delivery SET fence = $1, due = $2 WHERE endpoint = $3 AND seq IN
+			(SELECT seq FROM delivery WHERE endpoint = $3 AND state < 2 AND due <= $4 ORDER BY due, seq LIMIT $5{lock})
+			RETURNING `+deliveryColumns), []any{q.fence, now + lease.Microseconds(), endpoint, now, int64(n)},
+			func(c cursor) { list = append(list, scanDelivery(c).Delivery) })
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		slices.SortFunc(list, func(a, b event.Delivery) int { return cmp.Compare(a.Seq, b.Seq) })
+		return attach(db, list)
+	})
+	return list, err
+}
+
+// attach gives the deliveries of one account their events.
+func attach(db session, list []event.Delivery) error {
+	account := list[0].Account
+	found := make(map[int64]*event.Event, len(list))
+	read := func(c cursor) {
+		e := scanEvent(c, account)
+		found[e.Seq] = &e
+	}
+	if isPostgres(db) {
+		seqs := pick(list, func(d event.Delivery) int64 { return d.Seq })
+		if err := db.query(eventSQL+" WHERE account = $1 AND seq = ANY($2::bigint[])", []any{account, seqs}, read); err != nil {
+			return err
+		}
+	} else {
+		for i := range list {
+			if err := db.query(eventSQL+" WHERE account = $1 AND seq = $2", []any{account, list[i].Seq}, read); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range list {
+		list[i].Event = found[list[i].Seq]
+	}
+	return nil
+}
+
+// dueSQL walks from endpoint to endpoint, without reading what lies between.
+const dueSQL = `WITH RECURSIVE e (endpoint) AS (
+	SELECT min(endpoint) FROM delivery WHERE state < 2
+	UNION ALL
+	SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL
+) SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL`
+
+// Due returns the endpoints that have a delivery which is due and not claimed,
+// or whose claim has ended, and when the next of the others is due.
+func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err error) {
+	s := q.store
+	if err := s.enter(); err != nil {
+		return nil, time.Time{}, err
+	}
+	defer s.leave()
+	now, soonest := s.now(), event.Parked
+	err = s.engine.query(ctx, dueSQL, nil, func(c cursor) {
+		if due := c.int(1); due <= now {
+			endpoints = append(endpoints, c.int(0))
+		} else {
+			soonest = min(soonest, due)
+		}
+	})
+	if soonest < event.Parked {
+		next = time.UnixMicro(soonest)
+	}
+	return endpoints, next, err
+}
+
+// Settle writes down what became of claimed deliveries. An outcome whose fence
+// is not the row's is ignored.
+func (q *Queue) Settle(ctx context.Context, outcomes []event.Outcome) error {
+	s := q.store
+	err := s.work(ctx, func(db session) error { return settleOutcomes(db, outcomes, s.now()) })
+	if err == nil {
+		s.health.note(outcomes)
+	}
+	return err
+}
+
+// A settlement is an outcome as the columns it sets.
+type settlement struct {
+	endpoint, seq, fence, state, tries, due, done int64
+	reason, attempt                               string
+}
+
+func settlementOf(o *event.Outcome, now int64) settlement {
+	t := settlement{endpoint: o.Endpoint, seq: o.Seq, fence: o.Fence, state: int64(o.State), due: o.Due, reason: o.Reason}
+	if o.State == event.Delivered || o.State == event.Dead {
+		t.done, t.due = now, 0
+	}
+	if o.Attempt != nil {
+		t.tries = 1
+		t.attempt = string(append(o.Attempt.AppendJSON(make([]byte, 0, 256)), ','))
+	}
+	return t
+}
+
+func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
+	list := make([]settlement, len(outcomes))
+	for i := range outcomes {
+		list[i] = settlementOf(&outcomes[i], now)
+	}
+	if isPostgres(db) {
+		ints := func(f func(settlement) int64) []int64 { return pick(list, f) }
+		_, err := db.run(`UPDATE delivery AS d SET state = u.state, tries = d.tries + u.tries, spent = d.spent + u.tries, due = u.due, fence = 0,
+			done = u.done, reason = u.reason, attempts = d.attempts || u.attempt
+			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[])
+			AS u (endpoint, seq, fence, state, tries, due, done, reason, attempt)
+			WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.fence = u.fence`,
+			ints(func(t settlement) int64 { return t.endpoint }), ints(func(t settlement) int64 { return t.seq }),
+			ints(func(t settlement) int64 { return t.fence }), ints(func(t settlement) int64 { return t.state }),
+			ints(func(t settlement) int64 { return t.tries }), ints(func(t settlement) int64 { return t.due }),
+			ints(func(t settlement) int64 { return t.done }), pick(list, func(t settlement) string { return t.reason }),
+			pick(list, func(t settlement) string { return t.attempt }))
+		return err
+	}
+	for i := range list {
+		t := &list[i]
+		_, err := db.run(`UPDATE delivery SET state = $1, tries = tries + $2, spent = spent + $2, due = $3, fence = 0, done = $4, reason = $5,
+			attempts = attempts || $6 WHERE endpoint = $7 AND seq = $8 AND fence = $9`,
+			t.state, t.tries, t.due, t.done, t.reason, t.attempt, t.endpoint, t.seq, t.fence)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Extend keeps the claims on deliveries that are still being sent.
+func (q *Queue) Extend(ctx context.Context, held []event.Delivery, lease time.Duration) error {
+	s := q.store
+	return s.work(ctx, func(db session) error {
+		until := s.now() + lease.Microseconds()
+		if isPostgres(db) {
+			_, err := db.run(`UPDATE delivery AS d SET due = $1 FROM unnest($2::bigint[], $3::bigint[]) AS u (endpoint, seq)
+				WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.fence = $4`, until,
+				pick(held, func(d event.Delivery) int64 { return d.Endpoint }), pick(held, func(d event.Delivery) int64 { return d.Seq }), q.fence)
+			return err
+		}
+		for i := range held {
+			_, err := db.run("UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND fence = $4", until, held[i].Endpoint, held[i].Seq, q.fence)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Orphans frees what a process that is gone had claimed. It is for a database
+// that one process has to itself; on others claims run out.
+func (q *Queue) Orphans(ctx context.Context) error {
+	s := q.store
+	if _, shared := s.engine.(*postgresEngine); shared {
+		return nil
+	}
+	for {
+		var n int64
+		err := s.work(ctx, func(db session) (err error) {
+			n, err = db.run(`UPDATE delivery SET fence = 0, due = $1 WHERE (endpoint, seq) IN
+				(SELECT endpoint, seq FROM delivery WHERE state < 2 AND fence <> 0 AND fence <> $2 LIMIT $3)`, s.now(), q.fence, int64(parkSlice))
+			return err
+		})
+		if err != nil || n < parkSlice {
+			return err
+		}
+	}
+}
