@@ -2,6 +2,7 @@ package resource
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"hash"
@@ -201,54 +202,55 @@ func (in *intake) compare(sum digest.Sum) error {
 
 // form reads a form: one file, and perhaps the field name.
 func (in *intake) form(boundary string) error {
-	malformed := func(err error) error {
-		if _, ok := errors.AsType[*problem.Problem](err); ok || errors.Is(err, blob.ErrTooLarge) {
-			return err
-		}
-		return problem.BadRequest.New("The body does not parse as a form with a file.").Because(err)
-	}
 	if boundary == "" {
-		return malformed(nil)
+		return malformedForm(nil)
 	}
 	parts := multipart.NewReader(in.body, boundary)
 	var name, field string
 	for files := 0; ; {
 		part, err := parts.NextRawPart()
+		if err == io.EOF && files == 0 {
+			return Invalid(problem.FieldError{Detail: "must have a file: a part with a filename"})
+		}
 		if err == io.EOF {
-			if files == 0 {
-				return Invalid(problem.FieldError{Detail: "must have a file: a part with a filename"})
-			}
 			break
 		}
-		if err != nil {
-			return malformed(err)
+		if err != nil || part.FormName() == "" {
+			return malformedForm(err)
 		}
 		switch {
-		case part.FormName() == "":
-			return malformed(nil)
 		case part.FileName() != "":
 			if files++; files > 1 {
 				return Invalid(problem.FieldError{Detail: "must have one file only"})
 			}
 			name = lastSegment(part.FileName())
-			if err := in.file(part, part.Header.Get("Content-Type")); err != nil {
-				return in.cut(err, malformed)
-			}
+			err = in.file(part, part.Header.Get("Content-Type"))
 		case part.FormName() == "name":
-			b, err := io.ReadAll(io.LimitReader(part, 4*maxName+1))
-			if err != nil {
-				return malformed(err)
-			}
-			field = string(b)
+			field, err = readField(part)
 		default:
 			return Invalid(problem.FieldError{Detail: "must have no fields but a file and name"})
 		}
-	}
-	for _, given := range []string{field, name} {
-		if in.up.Name == "" {
-			in.up.Name = given
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return malformedForm(err)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	in.up.Name = cmp.Or(in.up.Name, field, name)
+	return in.finish()
+}
+
+// readField reads the value of a field that is a name; of one that is too long,
+// as much as shows that it is.
+func readField(r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, 4*maxName+1))
+	return string(b), err
+}
+
+// finish reads what stands behind a form, where somebody asks for the digest of
+// all of it.
+func (in *intake) finish() error {
 	if in.overall == nil {
 		return nil
 	}
@@ -258,12 +260,13 @@ func (in *intake) form(boundary string) error {
 	return in.compare(digest.Sum(in.overall.Sum(nil)))
 }
 
-// cut tells a form that ends in the midst of its file from other failures.
-func (in *intake) cut(err error, malformed func(error) error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return malformed(err)
+// malformedForm is the answer to a form that does not parse, unless the reason
+// has an answer of its own.
+func malformedForm(err error) error {
+	if _, ok := errors.AsType[*problem.Problem](err); ok || errors.Is(err, blob.ErrTooLarge) {
+		return err
 	}
-	return err
+	return problem.BadRequest.New("The body does not parse as a form with a file.").Because(err)
 }
 
 // stopped gives the errors of an upload their answer. Others are left to the
