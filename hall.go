@@ -16,6 +16,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/parley-api/parley/blob"
+	"github.com/parley-api/parley/byterange"
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/problem"
@@ -250,6 +252,10 @@ func (v *visit) negotiate() error {
 	if c.Type, err = offers.Choose(c.R.Header["Accept"]); err != nil {
 		return err
 	}
+	if c.Route.Stream {
+		c.Stream = v.stream()
+		return nil
+	}
 	if c.Route.Accepts == nil {
 		return nil
 	}
@@ -306,8 +312,12 @@ func (v *visit) once() (done bool, err error) {
 		p.RetryAfter = 1
 		return false, p
 	}
-	c.Replay = &resource.Replay{Key: key, Print: idempotency.Fingerprint(c.R.Method, c.Version.Name+c.R.URL.EscapedPath(), c.ContentType, c.Body)}
 	v.release = leave
+	if c.Route.Stream { // whether it is the same request is known at its end; the store tells
+		c.Replay = &resource.Replay{Key: key}
+		return false, nil
+	}
+	c.Replay = &resource.Replay{Key: key, Print: idempotency.Fingerprint(c.R.Method, c.Version.Name+c.R.URL.EscapedPath(), c.ContentType, c.Body)}
 	kept, err := v.app.store.Replay(c.Context(), account, key)
 	if kept == nil || err != nil {
 		return false, err
@@ -347,7 +357,10 @@ func (v *visit) serve() error {
 func (v *visit) fail(err error) {
 	c := &v.call
 	if v.rec.status != 0 {
-		v.cause, v.aborted = err, true
+		v.aborted = true
+		if i, ok := errors.AsType[*byterange.Interruption](err); !ok || i.Source {
+			v.cause = err // a client that goes away is no failure
+		}
 		return
 	}
 	if !v.metered {
@@ -360,6 +373,11 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, context.DeadlineExceeded):
 		p = *problem.Unavailable.New("The service cannot reach its database right now.").Because(err)
 		p.RetryAfter = 1
+	case errors.Is(err, blob.ErrUnavailable):
+		p = *problem.Unavailable.New("The service cannot reach its stored bytes right now.").Because(err)
+		p.RetryAfter = 5
+	case errors.Is(err, blob.ErrFull):
+		p = *problem.StorageFull.New("There is no room left for more bytes.").Because(err)
 	case errors.Is(err, context.Canceled):
 		p = *problem.Unavailable.New("The request was given up.").Because(err)
 	default:

@@ -45,7 +45,7 @@ NONE < problem, event;
 # No convention knows another, and none knows a third party: each stands on
 # problem alone.
 problem
-< negotiate, precond, byterange, paginate, idempotency, ratelimit, version, webhook, route;
+< negotiate, precond, byterange, digest, paginate, idempotency, ratelimit, version, webhook, route;
 
 # The store knows events and its two databases, and neither HTTP nor JSON over it.
 event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
@@ -59,13 +59,17 @@ event < webhook/dispatch < webhook/dispatch/queuetest;
 # The store never reaches net/http, even indirectly.
 net/http !< store, event;
 
+# Bytes know nobody; only where they are in a bucket do they know a third party.
+NONE < blob < blob/blobtest;
+blob, github.com/minio/minio-go/v7 < blob/bucket;
+
 # A resource composes the conventions over the store.
-negotiate, precond, byterange, paginate, idempotency, version, store,
+blob, digest, negotiate, precond, byterange, paginate, idempotency, version, store,
 github.com/go-json-experiment/json
 < resource;
 
 # A room imports public packages only, and no other room.
-resource < rooms/task, rooms/user;
+resource < rooms/task, rooms/user, rooms/file, rooms/image;
 
 # The doors into resources know resources; they know neither rooms nor each other.
 resource, github.com/goccy/go-yaml < openapi;
@@ -75,6 +79,7 @@ resource < graph;
 github.com/goccy/go-yaml, github.com/vektah/gqlparser/v2 < openapi/diff;
 
 # A room of the system imports no other room.
+NONE < internal/largefile;
 resource < internal/account, internal/apikey;
 resource, github.com/go-json-experiment/json < internal/delivery, internal/notice, internal/usage;
 resource, webhook < internal/endpoint, internal/topic;
@@ -86,7 +91,7 @@ problem, version, github.com/swaggest/swgui < console;
 # The root composes all of it; the rooms are given to it.
 route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
 internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog,
-internal/notice, internal/topic, internal/usage,
+internal/notice, internal/topic, internal/usage, internal/largefile, blob/bucket,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 
@@ -94,7 +99,7 @@ github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometh
 NONE < internal/journal;
 
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, openapi/diff, internal/journal, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, rooms/file, rooms/image, openapi/diff, internal/journal, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 

@@ -191,6 +191,8 @@ func operations() []openapi.Operation {
 		{Method: http.MethodGet, Pattern: "/readyz", Tag: service, Shows: statusSchema, Problems: []int{503}},
 		also(read("/openapi", service, object), openapi.Media{Type: "application/yaml", Schema: text},
 			openapi.Media{Type: "application/openapi+json", Schema: object}, openapi.Media{Type: "application/openapi+yaml", Schema: text}),
+		{Method: http.MethodGet, Pattern: "/largefile", Kind: resource.Read, Tag: service, Answers: openapi.BytesAnswers("application/octet-stream"),
+			Parameters: openapi.BytesParameters(), Problems: []int{416}},
 		plain("/docs", page),
 		plain("/docs/{file}", openapi.Media{Type: "*/*"}),
 		{Method: http.MethodGet, Pattern: "/metrics", Tag: service,

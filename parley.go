@@ -20,8 +20,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/parley-api/parley/blob"
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
@@ -43,6 +45,9 @@ type App struct {
 	now      func() time.Time
 	calendar *version.Calendar
 	store    *store.Store
+	blobs    blob.Store
+	stop     func()         // ends the work in the background
+	work     sync.WaitGroup // of the background
 
 	rooms    []*resource.Room
 	routes   route.Table[*passage]
@@ -96,11 +101,18 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log, Fanout: a.webhooks.fanout()}, tables...); err != nil {
 		return nil, err
 	}
+	if a.blobs, err = openBlobs(ctx, set, definitions); err != nil {
+		a.store.Close()
+		return nil, err
+	}
 	if err := a.compose(ctx, all, accounts, keys); err != nil {
 		a.store.Close()
 		return nil, err
 	}
 	a.watch(accounts, told)
+	life, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	a.work.Go(func() { a.sweep(life) })
 	return a, nil
 }
 
@@ -112,7 +124,10 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 	}
 	a.shared = resource.Options{
 		Store: a.store, Calendar: a.calendar, Keys: sealing.of, Limits: a.set.limits,
-		RFC: a.set.Profile == "rfc", Now: a.now,
+		RFC: a.set.Profile == "rfc", Now: a.now, Blobs: a.blobs, Vendors: a.vendors(),
+	}
+	if a.set.MaxAccountBytes > 0 && a.set.Rows == nil {
+		a.shared.Quota = a.quota
 	}
 	for _, d := range all {
 		o := a.shared
@@ -188,6 +203,8 @@ func (a *App) Store() *store.Store { return a.store }
 // requests before.
 func (a *App) Close() error {
 	a.herald.Close()
+	a.stop()
+	a.work.Wait()
 	a.webhooks.close()
 	a.keyring.close()
 	a.ledger.Close()

@@ -224,6 +224,9 @@ func (b *builder) derive(r *resource.Route) (Operation, error) {
 		}
 		op.Takes = append(op.Takes, Media{accepted, schema})
 	}
+	if types := rm.ContentTypes(); types != nil {
+		op.content(types, b.info.types(), name)
+	}
 	return op, nil
 }
 

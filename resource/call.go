@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,6 +32,8 @@ type Call struct {
 	ContentType string // of the body, one of the route's Accepts
 	Body        []byte // complete; valid until the answer is sent
 
+	Stream io.Reader // the body of a route with Stream; its errors are problems
+
 	Replay *Replay // nil: no Idempotency-Key
 	Buf    []byte  // to build the answer in; empty
 }
@@ -51,7 +54,8 @@ type Route struct {
 	Public          bool              // no key is asked for
 	Accepts         []string          // media types of the body; none: no body is read
 	Offers          *negotiate.Offers // nil: the JSON of the version
-	Single          bool              // there is one representation, whatever Accept says
+	Single          bool              // the hall does not negotiate: there is one representation, or Serve chooses
+	Stream          bool              // the body is not read before Serve, which takes it from Call.Stream and sets the Print of a Replay
 	Serve           func(*Call) error
 
 	// For the documentation.

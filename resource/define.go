@@ -67,6 +67,9 @@ type Rules[T any] struct {
 	// Keep is called before a row is deleted; an error stops the deletion.
 	Keep func(row *T, id int64) error
 
+	// Content makes items bytes that the struct describes; nil: items are JSON.
+	Content *Content[T]
+
 	// Prefix makes ids texts: the prefix and 13 characters. "" leaves them
 	// numbers.
 	Prefix string
@@ -155,6 +158,8 @@ type Definition struct {
 	keep   func(row any, id int64) error
 	along  func(next any, parent *store.Row) (string, []store.Write, error)
 	live   func(ctx context.Context, shown any, row *store.Row)
+
+	content *content // nil: items are JSON
 }
 
 type action struct {
@@ -217,6 +222,13 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 	d.methods = rules.Methods
 	d.defineStates(rules.Actions)
 	d.defineLinks(rules.Links)
+	if c := rules.Content; c != nil {
+		d.defineContent(&content{
+			types: c.Types, limit: c.Limit, kind: c.Type,
+			take: func(next any, up Upload) { c.Take(next.(*T), up) },
+			give: func(row any) Bytes { return c.Give(row.(*T)) },
+		}, c.Digest, c.Size)
+	}
 	d.defineTable(rules.Filters)
 	d.older = make(map[reflect.Type]*plan)
 	for _, s := range rules.Changes {
@@ -343,7 +355,9 @@ func (d *Definition) defineTable(filters []string) {
 			d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
 		}
 		filter := slices.Contains(d.filters, f)
-		if !filter && !f.unique && f.ref == "" && f != d.owner && f != d.parent {
+		held := d.content != nil && f == d.content.held
+		summed := d.content != nil && f == d.content.size
+		if !filter && !f.unique && f.ref == "" && f != d.owner && f != d.parent && !held && !summed {
 			continue
 		}
 		k, ok := f.column()
@@ -352,7 +366,7 @@ func (d *Definition) defineTable(filters []string) {
 		}
 		d.columns = append(d.columns, f)
 		d.table.Columns = append(d.table.Columns, store.Column{
-			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "" || f == d.owner || f == d.parent, Ref: f.ref, OnDelete: f.onDelete,
+			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "" || f == d.owner || f == d.parent, Ref: f.ref, OnDelete: f.onDelete, Held: held, Summed: summed,
 		})
 	}
 	d.table.Clear = d.clear

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-api/parley/event"
+	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/paginate"
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/store"
@@ -21,9 +23,15 @@ import (
 type Options struct {
 	Store    Store
 	Calendar *version.Calendar
-	Limits   paginate.Limits  // zero: 20 and 100
-	RFC      bool             // ranges of lists as RFC 9110 has them, not the contract
-	Now      func() time.Time // nil: time.Now
+	Limits   paginate.Limits // zero: 20 and 100
+	RFC      bool            // ranges as RFC 9110 has them, not the contract
+	Blobs    Blobs           // for resources of bytes; nil: there are none
+	Vendors  []string        // media types that name a version and mean its JSON
+
+	// Quota returns how many bytes an account may still store, and how many it
+	// may have in all; nil: as many as it likes.
+	Quota func(ctx context.Context, account int64) (left, most int64, err error)
+	Now   func() time.Time // nil: time.Now
 
 	// Keys returns the keys that seal cursors and open this one; "" is none.
 	Keys func(cursor string) *paginate.Keys
@@ -39,6 +47,7 @@ type Room struct {
 	pages  []paginate.List // by the same index
 
 	lowerings []*sync.Pool // by the same index: of *lowering; nil for the latest shape
+	offers map[string]*negotiate.Offers // of an item, by the type of its bytes
 }
 
 // Open binds a definition to a service. It panics where the definition's
@@ -66,6 +75,7 @@ func (d *Definition) Open(o Options) *Room {
 		rm.pages = append(rm.pages, paginate.List{Collection: d.plural, Limits: o.Limits, RFC: o.RFC, Parameters: rm.parameters(v)})
 		rm.writes = v.Name
 	}
+	rm.openContent()
 	return rm
 }
 
@@ -89,6 +99,13 @@ func (rm *Room) Routes() []*Route {
 		{Method: http.MethodPatch, Pattern: item, Scope: write, Serve: rm.patch, Kind: Patch, Accepts: patch, Operation: "update" + Title(rm.singular), Summary: "Change members of " + one},
 		{Method: http.MethodDelete, Pattern: item, Scope: write, Serve: rm.remove, Kind: Remove, Operation: "delete" + Title(rm.singular), Summary: "Delete " + one},
 	}
+	if rm.content != nil {
+		post, get, put := routes[1], routes[2], routes[3]
+		post.Serve, post.Accepts, post.Stream = rm.upload, anything, true
+		put.Serve, put.Accepts, put.Stream = rm.exchange, anything, true
+		get.Serve, get.Single = rm.receive, true
+		put.Summary = "Replace the bytes of " + one
+	}
 	for _, a := range rm.actions {
 		routes = append(routes, &Route{
 			Method: http.MethodPost, Pattern: item + "/" + a.name, Scope: write, Kind: Act, Summary: a.About,
@@ -103,6 +120,9 @@ func (rm *Room) Routes() []*Route {
 	}
 	return routes
 }
+
+// anything is what an upload may be.
+var anything = []string{"*/*"}
 
 // article puts a or an before a noun.
 func article(noun string) string {

@@ -25,6 +25,11 @@ func (rm *Room) read(c *Call) error {
 	if err != nil {
 		return err
 	}
+	return rm.describe(c, &row)
+}
+
+// describe answers GET and HEAD with a row.
+func (rm *Room) describe(c *Call, row *store.Row) error {
 	etag := rm.etag(c, row.Rev)
 	result, err := precond.Check(c.R, etag, time.Time{})
 	if err != nil {
@@ -34,7 +39,7 @@ func (rm *Room) read(c *Call) error {
 		c.notModified(etag)
 		return nil
 	}
-	return rm.show(c, http.StatusOK, &row)
+	return rm.show(c, http.StatusOK, row)
 }
 
 // show answers with a row.
@@ -62,6 +67,12 @@ func (rm *Room) create(c *Call) error {
 	if err != nil {
 		return err
 	}
+	return rm.insert(c, next, over)
+}
+
+// insert stores a new row and answers with it. Over is the parent's row; nil:
+// there is none.
+func (rm *Room) insert(c *Call, next reflect.Value, over *store.Row) error {
 	secret, also, err := rm.complete(c, next, over)
 	if err != nil {
 		return err
@@ -197,11 +208,16 @@ func (rm *Room) modify(c *Call, f change) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
+	return rm.alter(c, f)
+}
+
+// alter is modify whatever the query says.
+func (rm *Room) alter(c *Call, f change) error {
 	row, err := rm.load(c)
 	if err != nil {
 		return err
 	}
-	if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
+	if err := rm.guard(c, &row); err != nil {
 		return err
 	}
 	w, err := rm.rewrite(c, row, f)
@@ -411,7 +427,7 @@ func (rm *Room) remove(c *Call) error {
 			return err
 		}
 		w.ID = row.ID
-		if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
+		if err := rm.guard(c, &row); err != nil {
 			return err
 		}
 		if rm.keep != nil {

@@ -134,6 +134,51 @@ func (s *Store) Mark(ctx context.Context, t *Table, account int64) (int64, error
 	return s.number(ctx, r.counterSQL)
 }
 
+// Held returns those of some values that rows have in a Held column, in no
+// order, whatever their account. It sees every row that is committed.
+func (s *Store) Held(ctx context.Context, t *Table, column string, values []string) ([]string, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return nil, err
+	}
+	i := r.column(column)
+	if i < 0 || !r.Columns[i].Held {
+		return nil, fmt.Errorf("store: table %s has no held column %s", t.Name, column)
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	b := sqlText{text: fmt.Appendf(nil, "SELECT DISTINCT k_%s FROM %s WHERE k_%[1]s IN (", column, r.sql)}
+	for i, v := range values {
+		if i > 0 {
+			b.text = append(b.text, ", "...)
+		}
+		b.arg(v)
+	}
+	b.text = append(b.text, ')')
+	var held []string
+	err = s.engine.query(ctx, string(b.text), b.args, func(c cursor) { held = append(held, c.text(0)) })
+	return held, err
+}
+
+// Sum returns the sum of a Summed column over the rows of an account. It reads
+// an index entry for each row.
+func (s *Store) Sum(ctx context.Context, t *Table, account int64, column string) (int64, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return 0, err
+	}
+	i := r.column(column)
+	if i < 0 || !r.Columns[i].Summed {
+		return 0, fmt.Errorf("store: table %s has no summed column %s", t.Name, column)
+	}
+	return s.number(ctx, fmt.Sprintf("SELECT CAST(coalesce(sum(k_%s), 0) AS bigint) FROM %s WHERE account = $1", column, r.sql), account)
+}
+
 // Replay returns the record kept under an account's idempotency key. It is nil
 // where there is none or the record is older than 24 hours.
 func (s *Store) Replay(ctx context.Context, account int64, key string) (*Kept, error) {

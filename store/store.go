@@ -59,6 +59,8 @@ type Column struct {
 	Index    bool     // can be used in Query.Where
 	Ref      string   // the name of the table whose id it holds, in the same account
 	OnDelete OnDelete // of the row that Ref names
+	Held     bool     `json:",omitempty"` // can be asked for with Store.Held, over all accounts; Text
+	Summed   bool     `json:",omitempty"` // can be asked for with Store.Sum; Int
 }
 
 // A Field is a member of the document as the view shows it.

@@ -106,6 +106,10 @@ func (t *Table) check() error {
 			return fmt.Errorf("store: table %s: column %s has an unknown kind", t.Name, c.Name)
 		case c.Ref != "" && c.Kind != Int:
 			return fmt.Errorf("store: table %s: column %s refers to a row and must be an Int", t.Name, c.Name)
+		case c.Summed && c.Kind != Int:
+			return fmt.Errorf("store: table %s: column %s is Summed and must be an Int", t.Name, c.Name)
+		case c.Held && c.Kind != Text:
+			return fmt.Errorf("store: table %s: column %s is Held and must be a Text", t.Name, c.Name)
 		case c.Ref != "" && c.OnDelete == SetNull && t.Clear == nil:
 			return fmt.Errorf("store: table %s: column %s has SetNull and the table has no Clear", t.Name, c.Name)
 		}

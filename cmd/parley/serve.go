@@ -16,6 +16,8 @@ import (
 
 	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/internal/journal"
+	"github.com/parley-api/parley/rooms/file"
+	"github.com/parley-api/parley/rooms/image"
 	"github.com/parley-api/parley/rooms/task"
 	"github.com/parley-api/parley/rooms/user"
 )
@@ -37,6 +39,7 @@ func (s *serve) Run(k *kong.Kong) error {
 	defer stop()
 	cfg := s.Config
 	cfg.Log = newLog(os.Stderr, s.LogLevel)
+	cfg.LargeFile = true
 	trim(cfg.TrustedProxies)
 	trim(cfg.CORSOrigins)
 	door, err := open(&cfg)
@@ -44,7 +47,7 @@ func (s *serve) Run(k *kong.Kong) error {
 		return err
 	}
 	defer door.close()
-	app, err := parley.New(ctx, cfg, task.Resource, user.Resource)
+	app, err := parley.New(ctx, cfg, task.Resource, user.Resource, file.Resource, image.Resource)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to stop before there was anything to stop
 	}
