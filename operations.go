@@ -80,7 +80,8 @@ var (
 			"sequence": {"type": "integer", "format": "int64"},
 			"data": {"type": "object"}
 		}}`}
-	kindSchema = openapi.Schema{Name: "ProblemKind", JSON: `{
+	receivedSchema = openapi.Schema{Name: "Received", JSON: `{"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["accepted"]}}}`}
+	kindSchema     = openapi.Schema{Name: "ProblemKind", JSON: `{
 		"type": "object", "description": "One sort of problem.",
 		"required": ["type", "title", "status", "about", "remedy"],
 		"properties": {
@@ -162,7 +163,7 @@ func operations() []openapi.Operation {
 		list("/webhook-endpoints/{id}/messages", "messages", webhooks, messageSchema, moment),
 		{Method: http.MethodPost, Pattern: "/webhooks/{topic}", Tag: webhooks, Takes: []openapi.Media{{Type: "*/*"}},
 			About:    "Takes a delivery of a sender that has signed it: webhook-id, webhook-timestamp and webhook-signature as Standard Webhooks has them. A known webhook-id is answered alike and not kept again.",
-			Answers:  []openapi.Answer{{Status: http.StatusOK}},
+			Answers:  []openapi.Answer{{Status: http.StatusOK, Media: []openapi.Media{{Type: resource.TypeJSON, Schema: receivedSchema}}}},
 			Problems: []int{400, 401, 404, 408, 413}},
 		list("/event-types", "event-types", events, typeSchema),
 		read("/event-types/{name}", events, typeSchema),

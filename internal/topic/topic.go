@@ -145,9 +145,7 @@ func (rc *Receiver) receive(c *resource.Call) error {
 	if err := rc.keep(c, row.ID, &t, body, now); err != nil {
 		return err
 	}
-	c.W.Header()["Cache-Control"] = []string{"no-store"}
-	c.W.Header()["Content-Length"] = []string{"0"}
-	c.W.WriteHeader(http.StatusOK)
+	c.Send(http.StatusOK, "", []byte(`{"status":"accepted"}`)) // the same for one that is known
 	return nil
 }
 
