@@ -179,6 +179,9 @@ func accepted(item *openapi3.PathItem, op *openapi3.Operation, s *sent) error {
 	if media == nil {
 		return fmt.Errorf("%s is not described", s.header.Get("Content-Type"))
 	}
+	if media.Schema == nil { // any bytes
+		return nil
+	}
 	var value any
 	if err := json.Unmarshal([]byte(s.text), &value); err != nil {
 		return err

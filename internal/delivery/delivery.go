@@ -173,9 +173,20 @@ func (rm *Room) redeliver(c *resource.Call) error {
 		return err
 	}
 	seq, endpoint, ok := event.ParseDeadLetterID(c.Args[0])
-	d, err := rm.load(c, seq, endpoint, ok, "dead letter")
-	if err != nil {
+	var d store.DeliveryRow
+	err := store.ErrNotFound
+	if ok {
+		d, err = rm.store.Delivery(c.Context(), c.Account, seq, endpoint)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return problem.NotFound.New("There is no such dead letter in this account.")
+	case err != nil:
 		return err
+	case d.State == event.Delivered:
+		return problem.Conflict.New("It was delivered in the meantime.")
+	case d.State != event.Dead:
+		return problem.Conflict.New("It is being delivered again already.")
 	}
 	if _, err := rm.store.Endpoint(c.Context(), endpoint); errors.Is(err, store.ErrNotFound) {
 		return problem.Conflict.New("The endpoint was deleted: there is nowhere to deliver it to.")
