@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/resource"
@@ -110,7 +111,7 @@ func (a *tenant) listen(s *service) {
 	a.hold("/webhook-topics", `{"name":"`+a.mark+`-signed","secret":"`+topicSecret+`"}`)
 	for i := range 2 {
 		a.told = created(a.caller, "/events", `{"type":"`+a.mark+`.raised","data":{"text":"`+a.mark+`"}}`)
-		a.deliver(a.mark+"-signed", fmt.Sprintf("%s-%d", a.mark, i))
+		a.deliver(a.mark+"-signed", fmt.Sprintf("%s-%d", a.mark, i), time.Now())
 		below := "/webhook-endpoints/" + a.rows["/webhook-endpoints"][0]
 		a.rows["/webhook-endpoints/{id}/recoveries"] = append(a.rows["/webhook-endpoints/{id}/recoveries"],
 			created(a.caller, below+"/recoveries", `{"since":"2026-01-01T00:00:00Z","dry_run":true}`))

@@ -119,13 +119,13 @@ func settled(t testing.TB, s *service) {
 const topicSecret = "whsec_c2lnbmVkLWJ5LWEtdGVzdC1hbmQtbm9ib2R5LWVsc2U="
 
 // deliver sends a signed webhook to a topic.
-func (c caller) deliver(topic, id string) *reply {
+func (c caller) deliver(topic, id string, now time.Time) {
 	c.t.Helper()
 	secret, err := webhook.ParseSecret(topicSecret)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	at, body := time.Now().Unix(), `{"type":"parcel.sent","timestamp":"2026-11-15T12:00:00Z","data":{}}`
+	at, body := now.Unix(), `{"type":"parcel.sent","timestamp":"2026-11-15T12:00:00Z","data":{}}`
 	signature, err := webhook.Sign([]webhook.Secret{secret}, id, at, []byte(body))
 	if err != nil {
 		c.t.Fatal(err)
@@ -134,7 +134,6 @@ func (c caller) deliver(topic, id string) *reply {
 	if got.status != http.StatusOK {
 		c.t.Fatalf("POST /webhooks/%s: got %s, want 200", topic, got)
 	}
-	return got
 }
 
 // A surface is a service with rows in it, seen from outside.
@@ -170,7 +169,7 @@ func openSurface(t *testing.T, engine string) *surface {
 		t.Fatalf("PUT of a topic: got %s, want 200", got)
 	}
 	for i := range 2 {
-		s.deliver("surface-0", fmt.Sprintf("msg-%d", i))
+		s.deliver("surface-0", fmt.Sprintf("msg-%d", i), time.Now())
 		if got := s.call(http.MethodPost, s.example("/webhook-endpoints/{id}/pings"), ""); got.status != http.StatusCreated {
 			t.Fatalf("POST of a ping: got %s, want 201", got)
 		}
