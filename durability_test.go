@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -281,6 +282,98 @@ func (o *office) transact(t *testing.T, doc string, commit bool) {
 		return
 	}
 	check(tx.Commit())
+}
+
+// TestTired lets an endpoint fail for five days, by the clock: it is disabled,
+// with an event.
+func TestTired(t *testing.T) {
+	everywhere(t, func(t *testing.T, engine string) {
+		o := openOffice(t, engine, "0s", nil)
+		id, _ := o.endpoint("/down/500", `"event_types": ["task.created"]`)
+		o.make("/tasks", `{"title": "Day one"}`)
+		o.status(id, "dead")
+		for _, step := range []struct {
+			why     string
+			wait    time.Duration
+			enabled bool
+		}{
+			{"nearly five days are not five", 5*24*time.Hour - 10*time.Minute, true},
+			{"five days are", 20 * time.Minute, false},
+		} {
+			o.clock.ahead.Add(int64(step.wait))
+			o.make("/tasks", `{"title": "Another day"}`)
+			settledBut(t, o, 0)
+			if step.enabled {
+				time.Sleep(300 * time.Millisecond)
+			}
+			o.until(step.why, func() bool { return o.get("/webhook-endpoints/" + id)["enabled"] == step.enabled })
+		}
+		if got := o.get("/webhook-endpoints/" + id)["status_reason"]; got != "no delivery has succeeded for 5 days" {
+			t.Errorf("got the reason %v", got)
+		}
+		if list := o.get("/events?type=webhook-endpoint.disabled")["data"].([]any); len(list) != 1 {
+			t.Errorf("got %d events, want one that it was disabled", len(list))
+		}
+	})
+}
+
+// TestKeptVersion changes an endpoint whose version has retired: it may keep
+// the version, and nobody may choose it any more.
+func TestKeptVersion(t *testing.T) {
+	o := openOffice(t, "sqlite", "0s", nil)
+	id, _ := o.endpoint("/kept", `"api_version": "2025-11-01"`)
+	o.clock.ahead.Add(int64(2 * 365 * 24 * time.Hour))
+	o.change("/webhook-endpoints/"+id, `{"description": "still here"}`)
+	got := o.call(http.MethodPost, "/webhook-endpoints", `{"url": "`+o.consumer.URL+`", "api_version": "2025-11-01"}`)
+	if !got.isProblem(http.StatusUnprocessableEntity, "validation-failed") {
+		t.Errorf("a new endpoint of a retired version: got %s, want 422", got)
+	}
+}
+
+// TestAtOnce makes the same request many times at once: one redelivery, one
+// receipt.
+func TestAtOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, engine string) {
+		o := openOffice(t, engine, "0s,1h", nil)
+		o.Answer = func(w http.ResponseWriter, _ *post, posts int) {
+			if posts == 1 {
+				w.WriteHeader(http.StatusNotFound)
+			} else {
+				w.WriteHeader(http.StatusInternalServerError) // it waits, and is not dead again
+			}
+		}
+		id, _ := o.endpoint("/in", "")
+		o.make("/webhook-topics", `{"name": "busy", "secret": "`+topicSecret+`"}`)
+		o.make("/tasks", `{"title": "Once"}`)
+		o.status(id, "dead")
+		letter := o.get("/dead-letters")["data"].([]any)[0].(map[string]any)["id"].(string)
+		var made, refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				switch got := o.call(http.MethodPost, "/dead-letters/"+letter+"/redeliveries", ""); got.status {
+				case http.StatusCreated:
+					made.Add(1)
+				case http.StatusConflict:
+					refused.Add(1)
+				default:
+					t.Errorf("got %s, want 201 or 409", got)
+				}
+			})
+			wg.Go(func() { o.deliver("busy", "msg_same", o.clock.now()) })
+		}
+		wg.Wait()
+		if made.Load() != 1 || refused.Load() != 15 {
+			t.Errorf("got %d redeliveries and %d conflicts, want one and 15", made.Load(), refused.Load())
+		}
+		if list := o.get("/webhook-topics/busy/receipts")["data"].([]any); len(list) != 1 {
+			t.Errorf("got %d receipts, want one", len(list))
+		}
+		o.wait("/in", 2)
+		if got := attempts(o.status(id, "retrying")); got != "404 500" {
+			t.Errorf("got the attempts %s, want one more", got)
+		}
+	})
 }
 
 // TestSecrecy looks for secrets and signatures wherever they do not belong: the

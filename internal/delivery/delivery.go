@@ -5,6 +5,7 @@ package delivery
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ func (rm *Room) page(c *resource.Call, pages *paginate.List, state *event.State,
 		Mark:  func() (int64, error) { return rm.store.EventMark(ctx, c.Account) },
 		Count: func() (int64, error) { return rm.store.CountDeliveries(ctx, q) },
 		Place: func(d *store.DeliveryRow) resource.Place {
-			return resource.Place{Key: d.Seq, ID: d.Endpoint, Rev: revision(d)}
+			return resource.Place{Key: d.Seq, ID: d.Endpoint, Rev: rm.revision(d)}
 		},
 		Item: func(dst []byte, d *store.DeliveryRow) ([]byte, error) { return item(dst, c, d), nil },
 	})
@@ -131,9 +132,12 @@ func (rm *Room) filter(plan paginate.Plan, q *store.DeliveryQuery, scope *pagina
 	return nil
 }
 
-// revision changes whenever what is shown of a delivery does.
-func revision(d *store.DeliveryRow) int64 {
-	return d.Due ^ d.Done<<1 ^ int64(d.Tries)<<50 ^ int64(d.State)<<58 ^ d.Fence
+// revision changes whenever what is shown of a delivery does, what it waits for
+// included.
+func (rm *Room) revision(d *store.DeliveryRow) int64 {
+	h := fnv.New64a()
+	h.Write([]byte(rm.waiting(d, rm.options.Now().UnixMicro())))
+	return int64(h.Sum64()) ^ d.Due ^ d.Done<<1 ^ int64(d.Tries)<<50 ^ int64(d.State)<<58 ^ d.Fence ^ d.Seq<<20
 }
 
 func (rm *Room) read(c *resource.Call) error {
@@ -154,7 +158,7 @@ func (rm *Room) one(c *resource.Call, seq, endpoint int64, ok bool, what string,
 	if err != nil {
 		return err
 	}
-	return c.Show(fmt.Sprintf(`"%x"`, uint64(revision(&d))), item(c.Buf, c, &d))
+	return c.Show(fmt.Sprintf(`"%x"`, uint64(rm.revision(&d))), item(c.Buf, c, &d))
 }
 
 func (rm *Room) load(c *resource.Call, seq, endpoint int64, ok bool, what string) (d store.DeliveryRow, err error) {
