@@ -58,8 +58,8 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// post sends a body without holding it in memory.
-func post(t testing.TB, url, method string, body io.Reader, lines ...string) *reply {
+// transmit sends a body without holding it in memory.
+func transmit(t testing.TB, url, method string, body io.Reader, lines ...string) *reply {
 	t.Helper()
 	r, err := http.NewRequest(method, url, body)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestUploadMemory(t *testing.T) {
 		{"a form", "multipart/form-data; boundary=XX", io.MultiReader(strings.NewReader(head), io.LimitReader(zeros{}, size), strings.NewReader("\r\n--XX--\r\n"))},
 	} {
 		peak := watchHeap()
-		got := post(t, svc.URL+"/files", "POST", c.body, "Content-Type: "+c.contentType)
+		got := transmit(t, svc.URL+"/files", "POST", c.body, "Content-Type: "+c.contentType)
 		most := peak()
 		if got.status != 201 || got.json()["size"] != float64(size) || got.json()["digest"] != sum {
 			t.Errorf("%s: got %s, want 201 with %d bytes", c.why, got, size)
@@ -168,7 +168,7 @@ func TestSlowUpload(t *testing.T) {
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
 	url := "http://" + l.Addr().String()
-	got := post(t, url+"/files", "POST", &slowly{left: 30, pause: 100 * time.Millisecond})
+	got := transmit(t, url+"/files", "POST", &slowly{left: 30, pause: 100 * time.Millisecond})
 	if got.status != 201 || got.json()["size"] != 120.0 {
 		t.Errorf("got %s, want 201 with 120 bytes", got)
 	}
@@ -197,7 +197,7 @@ func TestSlowUpload(t *testing.T) {
 func TestBrokenUpload(t *testing.T) {
 	var data string
 	svc := start(t, "sqlite", func(cfg *parley.Config) { data = cfg.Data })
-	first := post(t, svc.URL+"/files", "POST", strings.NewReader("before"))
+	first := transmit(t, svc.URL+"/files", "POST", strings.NewReader("before"))
 	for _, target := range []string{"POST /files", "PUT " + first.header.Get("Location")} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(svc.URL, "http://"))
 		if err != nil {
@@ -267,10 +267,10 @@ func TestSweep(t *testing.T) {
 		c := caller{t, svc.URL, adminKey}
 		const gif = "GIF89a shared"
 		at := func(path, body string) string {
-			return post(t, svc.URL+path, "POST", strings.NewReader(body)).header.Get("Location")
+			return transmit(t, svc.URL+path, "POST", strings.NewReader(body)).header.Get("Location")
 		}
 		shared, picture, doomed, replaced := at("/files", gif), at("/images", gif), at("/files", "doomed"), at("/files", "old")
-		post(t, svc.URL+replaced, "PUT", strings.NewReader("new"))
+		transmit(t, svc.URL+replaced, "PUT", strings.NewReader("new"))
 		c.call("DELETE", doomed, "")
 		c.call("DELETE", shared, "")
 		if got := sweep(t, svc); got != (blob.Swept{}) {
@@ -320,7 +320,7 @@ func TestSweepRace(t *testing.T) {
 			uploads.Go(func() {
 				for i := range 15 {
 					body := fmt.Sprintf("bytes %d", (u+i)%3)
-					made := post(t, svc.URL+"/files", "POST", strings.NewReader(body))
+					made := transmit(t, svc.URL+"/files", "POST", strings.NewReader(body))
 					if made.status != 201 {
 						t.Errorf("got %s, want 201", made)
 						return
@@ -371,7 +371,7 @@ func TestDiskFull(t *testing.T) {
 		t.Log("with a limit of 4 MiB on the size of a file")
 	}
 	svc := start(t, "sqlite", func(cfg *parley.Config) { cfg.Data = data })
-	first := post(t, svc.URL+"/files", "POST", strings.NewReader("before"))
+	first := transmit(t, svc.URL+"/files", "POST", strings.NewReader("before"))
 	if first.status != 201 {
 		t.Fatalf("got %s, want 201", first)
 	}
@@ -385,7 +385,7 @@ func TestDiskFull(t *testing.T) {
 	c := caller{t, svc.URL, adminKey}
 	for _, target := range []string{"POST /files", "PUT " + first.header.Get("Location")} {
 		method, path, _ := strings.Cut(target, " ")
-		got := post(t, svc.URL+path, method, bytes.NewReader(make([]byte, 8<<20)))
+		got := transmit(t, svc.URL+path, method, bytes.NewReader(make([]byte, 8<<20)))
 		if !got.isProblem(507, "insufficient-storage") {
 			t.Errorf("%s: got %s, want 507", target, got)
 		}
@@ -393,7 +393,7 @@ func TestDiskFull(t *testing.T) {
 	if got := c.call("GET", first.header.Get("Location"), ""); string(got.body) != "before" {
 		t.Errorf("got %s, want the old bytes", got)
 	}
-	if got := post(t, svc.URL+"/files", "POST", strings.NewReader("small again")); got.status != 201 {
+	if got := transmit(t, svc.URL+"/files", "POST", strings.NewReader("small again")); got.status != 201 {
 		t.Errorf("what fits: got %s, want 201", got)
 	}
 }
@@ -410,7 +410,7 @@ func TestAccountBytes(t *testing.T) {
 				if chunked {
 					body = io.MultiReader(body) // of unknown length
 				}
-				return post(t, svc.URL+path, method, body)
+				return transmit(t, svc.URL+path, method, body)
 			}
 			file := send("POST", "/files", 60, false)
 			for _, c := range []struct {
@@ -432,7 +432,7 @@ func TestAccountBytes(t *testing.T) {
 					t.Errorf("%s: got %s, want %d", c.why, got, c.want)
 				}
 			}
-			if got := post(t, svc.URL+"/files", "POST", strings.NewReader("")); got.status != 201 {
+			if got := transmit(t, svc.URL+"/files", "POST", strings.NewReader("")); got.status != 201 {
 				t.Errorf("an empty file: got %s, want 201", got)
 			}
 			if got := other.call("POST", "/files", "six...", typeOf("/files")...); got.status != 201 {

@@ -100,7 +100,7 @@ func TestClients(t *testing.T) {
 	f := newFront(t, svc)
 	body := make([]byte, 24<<20)
 	rand.NewChaCha8([32]byte{7}).Read(body)
-	made := post(t, svc.URL+"/files?name=random.bin", "POST", bytes.NewReader(body))
+	made := transmit(t, svc.URL+"/files?name=random.bin", "POST", bytes.NewReader(body))
 	if made.status != 201 {
 		t.Fatal(made)
 	}
@@ -206,7 +206,7 @@ func TestNginxSlice(t *testing.T) {
 	f := newFront(t, svc)
 	body := make([]byte, 5<<20+12345)
 	rand.NewChaCha8([32]byte{9}).Read(body)
-	at := post(t, svc.URL+"/files", "POST", bytes.NewReader(body)).header.Get("Location")
+	at := transmit(t, svc.URL+"/files", "POST", bytes.NewReader(body)).header.Get("Location")
 	addr := startSlice(t, strings.TrimPrefix(f.URL, "http://"))
 	get := func(asked string) *reply {
 		t.Helper()
@@ -344,7 +344,7 @@ func TestVideo(t *testing.T) {
 	svc := start(t, "sqlite", nil)
 	f := newFront(t, svc)
 	header, size := wave(600)
-	made := post(t, svc.URL+"/files?name=sound.wav", "POST", io.MultiReader(bytes.NewReader(header), io.LimitReader(zeros{}, size-int64(len(header)))), "Content-Type: audio/wav")
+	made := transmit(t, svc.URL+"/files?name=sound.wav", "POST", io.MultiReader(bytes.NewReader(header), io.LimitReader(zeros{}, size-int64(len(header)))), "Content-Type: audio/wav")
 	if made.status != 201 {
 		t.Fatal(made)
 	}

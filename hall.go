@@ -145,7 +145,7 @@ func (v *visit) walk() error {
 	if err := v.negotiate(); err != nil {
 		return err
 	}
-	if r.Method == http.MethodPost {
+	if r.Method == http.MethodPost && !c.Route.Public { // nobody's keys are nobody's to find
 		if done, err := v.once(); done || err != nil {
 			return err
 		}

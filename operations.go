@@ -25,7 +25,7 @@ var (
 		"properties": {
 			"name": {"type": "string", "examples": ["task.created"]},
 			"description": {"type": "string"},
-			"schema": {"type": "object", "description": "JSON Schema (2020-12) of the event's data."}
+			"schema": {"type": ["object", "boolean"], "description": "JSON Schema (2020-12) of the event's data."}
 		}}`}
 	publication = `{
 		"type": "object", "description": "An event of an application's own.",
@@ -80,7 +80,8 @@ var (
 			"sequence": {"type": "integer", "format": "int64"},
 			"data": {"type": "object"}
 		}}`}
-	kindSchema = openapi.Schema{Name: "ProblemKind", JSON: `{
+	receivedSchema = openapi.Schema{Name: "Received", JSON: `{"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["accepted"]}}}`}
+	kindSchema     = openapi.Schema{Name: "ProblemKind", JSON: `{
 		"type": "object", "description": "One sort of problem.",
 		"required": ["type", "title", "status", "about", "remedy"],
 		"properties": {
@@ -173,10 +174,11 @@ func operations() []openapi.Operation {
 		read("/dead-letters/{id}", webhooks, letterSchema, named),
 		made("/dead-letters/{id}/redeliveries", webhooks, named),
 		made("/webhook-endpoints/{id}/pings", webhooks, openapi.Parameter{Name: "id", About: "The id of the endpoint.", Schema: openapi.Schema{JSON: `{"type": "string", "pattern": "^ep_[0-9a-v]{13}$"}`}}),
-		list("/webhook-endpoints/{id}/messages", "messages", webhooks, messageSchema, moment),
+		list("/webhook-endpoints/{id}/messages", "messages", webhooks, messageSchema,
+			openapi.Parameter{Name: "since", About: "Only what occurred, or was told, then or later.", Schema: moment.Schema}),
 		{Method: http.MethodPost, Pattern: "/webhooks/{topic}", Tag: webhooks, Takes: []openapi.Media{{Type: "*/*"}},
 			About:    "Takes a delivery of a sender that has signed it: webhook-id, webhook-timestamp and webhook-signature as Standard Webhooks has them. A known webhook-id is answered alike and not kept again.",
-			Answers:  []openapi.Answer{{Status: http.StatusOK}},
+			Answers:  []openapi.Answer{{Status: http.StatusOK, Media: []openapi.Media{{Type: resource.TypeJSON, Schema: receivedSchema}}}},
 			Problems: []int{400, 401, 404, 408, 413}},
 		list("/event-types", "event-types", events, typeSchema),
 		read("/event-types/{name}", events, typeSchema),

@@ -302,7 +302,7 @@ func secretive(w *wire, s *sent, a *answer) error {
 
 // vocabulary are values that the service would name by itself.
 var vocabulary = []string{
-	"pending", "in_progress", "done", "true", "false", "null", "close", "tasks", "admin", "range", "bearer", "test", "replace", "remove", "move",
+	"pending", "in_progress", "done", "running", "stopped", "true", "false", "null", "close", "tasks", "admin", "range", "bearer", "test", "replace", "remove", "move",
 	"application/json", "application/merge-patch+json", "application/json-patch+json", "text/html",
 	"2024-11-01", "2025-11-01", "2026-11-01", "identity",
 }

@@ -7,10 +7,14 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/resource"
+	"github.com/parley-api/parley/webhook"
 )
 
 // entrances are where every path answers with the same behaviour.
@@ -84,6 +88,54 @@ var newborns = map[string]string{
 	"/images":   "GIF89a %s",
 	"/accounts": `{"name":"%s"}`,
 	"/api-keys": `{"name":"%s","scopes":["events:read"]}`,
+
+	"/events":            `{"type":"neutral.happened","data":{"text":"%s"}}`,
+	"/event-types":       `{"name":"%s.happened","schema":{}}`,
+	"/webhook-endpoints": `{"url":"` + nowhere + `%s"}`,
+	"/webhook-topics":    `{"name":"%s"}`,
+
+	"/webhook-endpoints/{id}/recoveries":       `{"since":"2026-01-01T00:00:00Z","rate":1}`,
+	"/webhook-endpoints/{id}/secret-rotations": `{"overlap_seconds":60}`,
+}
+
+// nowhere begins the URLs of endpoints that refuse every connection.
+const nowhere = "http://127.0.0.1:9/"
+
+// deaf lets a service deliver to nowhere, and give up at the first failure.
+func deaf(c *parley.Config) { c.InsecureWebhooks, c.RetrySchedule = true, "0s" }
+
+// settled waits until nothing is left to deliver.
+func settled(t testing.TB, s *service) {
+	t.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(5 * time.Millisecond) {
+		if open, _, err := s.Store().Backlog(t.Context()); err != nil {
+			t.Fatal(err)
+		} else if open == 0 {
+			return
+		}
+	}
+	t.Fatal("deliveries are still open after a minute")
+}
+
+// topicSecret is what senders to topics of tests sign with.
+const topicSecret = "whsec_c2lnbmVkLWJ5LWEtdGVzdC1hbmQtbm9ib2R5LWVsc2U="
+
+// deliver sends a signed webhook to a topic.
+func (c caller) deliver(topic, id string, now time.Time) {
+	c.t.Helper()
+	secret, err := webhook.ParseSecret(topicSecret)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	at, body := now.Unix(), `{"type":"parcel.sent","timestamp":"2026-11-15T12:00:00Z","data":{}}`
+	signature, err := webhook.Sign([]webhook.Secret{secret}, id, at, []byte(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	got := caller{c.t, c.url, ""}.call(http.MethodPost, "/webhooks/"+topic, body, "webhook-id: "+id, "webhook-timestamp: "+strconv.FormatInt(at, 10), "webhook-signature: "+signature)
+	if got.status != http.StatusOK {
+		c.t.Fatalf("POST /webhooks/%s: got %s, want 200", topic, got)
+	}
 }
 
 // typeOf is the header line of a body of newborns that is no JSON.
@@ -103,7 +155,7 @@ type surface struct {
 }
 
 func openSurface(t *testing.T, engine string) *surface {
-	svc := start(t, engine, nil)
+	svc := start(t, engine, deaf)
 	s := &surface{svc, caller{t, svc.URL, adminKey}, make(map[string][]string), make(map[string]string)}
 	for _, r := range s.Routes() {
 		s.methods[r.Pattern] = append(s.methods[r.Pattern], r.Method)
@@ -114,11 +166,25 @@ func openSurface(t *testing.T, engine string) *surface {
 			t.Errorf("newborns does not say how to create one of %s", r.Pattern)
 		}
 		for i := range 2 {
-			if got := s.call(http.MethodPost, r.Pattern, fmt.Sprintf(newborns[r.Pattern], fmt.Sprintf("surface-%d", i)), typeOf(r.Pattern)...); got.status != http.StatusCreated {
+			body := newborns[r.Pattern]
+			if strings.Contains(body, "%") {
+				body = fmt.Sprintf(body, fmt.Sprintf("surface-%d", i))
+			}
+			if got := s.call(http.MethodPost, s.example(r.Pattern), body, typeOf(r.Pattern)...); got.status != http.StatusCreated {
 				t.Fatalf("POST %s: got %s, want 201", r.Pattern, got)
 			}
 		}
 	}
+	if got := s.call(http.MethodPut, s.example("/webhook-topics/{name}"), `{"name":"surface-0","secret":"`+topicSecret+`"}`); got.status != http.StatusOK {
+		t.Fatalf("PUT of a topic: got %s, want 200", got)
+	}
+	for i := range 2 {
+		s.deliver("surface-0", fmt.Sprintf("msg-%d", i), time.Now())
+		if got := s.call(http.MethodPost, s.example("/webhook-endpoints/{id}/pings"), ""); got.status != http.StatusCreated {
+			t.Fatalf("POST of a ping: got %s, want 201", got)
+		}
+	}
+	settled(t, svc)
 	return s
 }
 
@@ -140,10 +206,14 @@ func (s *surface) find(prefix string) string {
 	if prefix == "/docs" {
 		return string(regexp.MustCompile(`start-[0-9a-f]+`).Find(s.call(http.MethodGet, prefix, "").body))
 	}
+	if prefix == "/webhooks" {
+		return "surface-0"
+	}
 	var page struct {
 		Data []struct {
 			ID         any
 			Name, Type string
+			Links      struct{ Self struct{ Href string } } `json:"_links"`
 		}
 	}
 	got := s.call(http.MethodGet, prefix+"?limit=1", "", "Accept: application/json")
@@ -151,6 +221,8 @@ func (s *surface) find(prefix string) string {
 		s.t.Fatalf("GET %s: got %s, want one item", prefix, got)
 	}
 	switch first := page.Data[0]; {
+	case first.Links.Self.Href != "":
+		return first.Links.Self.Href[strings.LastIndex(first.Links.Self.Href, "/")+1:]
 	case first.ID != nil:
 		return fmt.Sprint(first.ID)
 	case first.Name != "":
@@ -169,7 +241,7 @@ func (s *surface) lists() []string {
 			rest, ok := strings.CutPrefix(o.Pattern, r.Pattern+"/{")
 			return ok && o.Method == http.MethodGet && strings.HasSuffix(rest, "}") && !strings.Contains(rest, "/")
 		})
-		if r.Method == http.MethodGet && (r.Kind == resource.List || below) && r.Pattern != "/docs" {
+		if r.Method == http.MethodGet && (r.Kind == resource.List || below || slices.Contains(flat, r.Pattern)) && r.Pattern != "/docs" {
 			all = append(all, r.Pattern)
 		}
 	}
@@ -179,9 +251,12 @@ func (s *surface) lists() []string {
 // The words that a path is made of, besides collections and parameters.
 var (
 	singles = []string{"healthz", "readyz", "openapi", "docs", "metrics", "usage", "largefile"} // of which there is one
+	made    = []string{"pings", "redeliveries", "webhooks"}                                     // POST alone: what is made is a delivery, or a receipt
+	flat    = []string{"/webhook-endpoints/{id}/messages"}                                      // lists whose items are read elsewhere
 	verbs   = []string{"complete"}                                                              // the contract shows it
 	open    = []string{                                                                         // no key is asked for
 		"/", "/docs", "/docs/{file}", "/healthz", "/openapi", "/problems", "/problems/{name}", "/readyz", "/versions", "/versions/{name}",
+		"/webhooks/{topic}",
 	}
 )
 
@@ -189,7 +264,7 @@ var (
 // against those for scopes.
 func TestNames(t *testing.T) {
 	s := openSurface(t, "sqlite")
-	segment := regexp.MustCompile(`^([a-z]+(-[a-z]+)*|\{[a-z]+\})$`)
+	segment := regexp.MustCompile(`^([a-z]+(-[a-z]+)*|\{[a-z]+(_[a-z]+)*\})$`)
 	lists := s.lists()
 	for _, r := range s.Routes() {
 		path := ""
@@ -200,6 +275,10 @@ func TestNames(t *testing.T) {
 			case !segment.MatchString(word):
 				t.Errorf("%s: %q is not lower case with hyphens, without an extension", r.Pattern, word)
 			case word[0] == '{' || slices.Contains(singles, word):
+			case slices.Contains(made, word):
+				if r.Method != http.MethodPost {
+					t.Errorf("%s %s: %s are made by POST and read elsewhere", r.Method, r.Pattern, word)
+				}
 			case slices.Contains(verbs, word):
 				if r.Method != http.MethodPost || path != r.Pattern {
 					t.Errorf("%s %s: an action is a POST at the end of a path", r.Method, r.Pattern)
@@ -215,9 +294,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// scopesOf are the collections that share the scopes of another.
+var scopesOf = map[string]string{"event-types": "events", "deliveries": "webhook-endpoints", "dead-letters": "webhook-endpoints"}
+
 func checkScope(t *testing.T, r *resource.Route) {
 	t.Helper()
 	collection, _, _ := strings.Cut(r.Pattern[1:], "/")
+	if other := scopesOf[collection]; other != "" {
+		collection = other
+	}
 	want := collection + ":write"
 	if r.Method == http.MethodGet {
 		want = collection + ":read"
@@ -228,7 +313,7 @@ func checkScope(t *testing.T, r *resource.Route) {
 	case public && r.Scope != "":
 		t.Errorf("%s %s: public, with the scope %s", r.Method, r.Pattern, r.Scope)
 	case r.Pattern == "/largefile" && r.Scope == "files:read":
-	case !public && r.Scope != "admin" && r.Scope != want && !(collection == "event-types" && r.Scope == "events:read"):
+	case !public && r.Scope != "admin" && r.Scope != want:
 		t.Errorf("%s %s: got the scope %q, want %s or admin", r.Method, r.Pattern, r.Scope, want)
 	}
 }
@@ -272,8 +357,12 @@ func (s *surface) checkMethods(mount, pattern string) {
 		return
 	}
 	for _, other := range []string{path + ".json", path + ".xml", path + "/", strings.ToUpper(path), mount + "/" + path[len(mount):]} {
-		if got := s.call(http.MethodGet, other, ""); got.status != http.StatusNotFound || got.json()["type"] != "/problems/not-found" {
-			s.t.Errorf("GET %s: got %s, want 404", other, got)
+		method := http.MethodGet
+		if pattern == "/webhooks/{topic}" { // a name of its own: only who delivers learns that there is none
+			method = http.MethodPost
+		}
+		if got := s.call(method, other, ""); got.status != http.StatusNotFound || got.json()["type"] != "/problems/not-found" {
+			s.t.Errorf("%s %s: got %s, want 404", method, other, got)
 		}
 	}
 }

@@ -167,8 +167,13 @@ func (w *webhooks) recoverSome(ctx context.Context, row store.Row) error {
 	if err != nil {
 		return err
 	}
-	n := int(*r.Rate)
-	last, count, err := w.app.store.Recover(ctx, r.Endpoint, r.Since.UnixMicro(), r.After, w.app.now().UnixMicro(), n)
+	n, last, count := int(*r.Rate), r.After, 0
+	switch _, err = w.app.store.Endpoint(ctx, r.Endpoint); {
+	case err == nil:
+		last, count, err = w.app.store.Recover(ctx, r.Endpoint, r.Since.UnixMicro(), r.After, w.app.now().UnixMicro(), n)
+	case errors.Is(err, store.ErrNotFound):
+		err = nil // it was deleted: there is nowhere to deliver to, and the recovery ends
+	}
 	if err != nil {
 		return err
 	}

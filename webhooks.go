@@ -185,6 +185,7 @@ func (w *webhooks) Lane(endpoint int64) (inFlight, limit, queued int) {
 type acquaintance struct {
 	endpoint *dispatch.Endpoint
 	rev      int64
+	keys     time.Time // when other keys sign; zero: never
 	until    int64
 }
 
@@ -217,7 +218,7 @@ func (w *webhooks) Endpoint(ctx context.Context, id int64) (*dispatch.Endpoint, 
 	if err != nil {
 		return nil, err
 	}
-	known := &acquaintance{rev: row.Rev, until: now.Add(acquainted).UnixMicro(), endpoint: &dispatch.Endpoint{
+	known := &acquaintance{rev: row.Rev, keys: until, until: now.Add(acquainted).UnixMicro(), endpoint: &dispatch.Endpoint{
 		ID: id, URL: e.URL, Enabled: *e.Enabled, InFlight: int(*e.InFlight), FailingSince: health.Failing,
 		Sign: func(dst []byte, id string, at int64, body []byte) []byte {
 			out, err := webhook.AppendSignatures(dst, secrets, id, at, body)
@@ -230,9 +231,9 @@ func (w *webhooks) Endpoint(ctx context.Context, id int64) (*dispatch.Endpoint, 
 	if !until.IsZero() {
 		known.until = min(known.until, until.UnixMicro())
 	}
-	if k, ok := w.known.Load(id); ok && until.IsZero() {
+	if k, ok := w.known.Load(id); ok {
 		was := k.(*acquaintance)
-		if was.rev == known.rev && was.endpoint.FailingSince == known.endpoint.FailingSince {
+		if was.rev == known.rev && was.keys.Equal(until) && was.endpoint.FailingSince == known.endpoint.FailingSince {
 			known.endpoint = was.endpoint // the same pointer saves the dispatcher work
 		}
 	}

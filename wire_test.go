@@ -59,10 +59,9 @@ var statuses = []int{
 
 // elsewhere are the kinds of problems that no file can provoke, and why.
 var elsewhere = map[*problem.Kind]string{
-	problem.InvalidSignature: "the service receives no webhooks yet",
-	problem.RequestTimeout:   "needs a client that stalls: TestHardening",
-	problem.StorageFull:      "needs a full disk: TestDiskFull",
-	problem.KeyInUse:         "needs two requests at once: TestKeyInUse",
+	problem.RequestTimeout: "needs a client that stalls: TestHardening",
+	problem.StorageFull:    "needs a full disk: TestDiskFull",
+	problem.KeyInUse:       "needs two requests at once: TestKeyInUse",
 }
 
 // A tally counts what was seen. It is safe for concurrent use.
@@ -227,6 +226,9 @@ func (w *wire) adjust(cfg *parley.Config, o order) {
 		cfg.CORSOrigins, w.cors = []string{o.argument}, true
 	case "profile":
 		cfg.Profile = o.argument
+	case "consumer": // of webhooks; what it answers is the last part of the path it is asked for
+		cfg.InsecureWebhooks, cfg.RetrySchedule = true, o.argument
+		w.vars["consumer"] = newConsumer(w).URL
 	case "room":
 	default:
 		w.Fatalf("%s: unknown order %q", w.file.name, o.verb)
@@ -270,7 +272,11 @@ func (w *wire) play() {
 // obey does what an order before an exchange says.
 func (w *wire) obey(o order) {
 	switch o.verb {
-	case "order", "once":
+	case "order", "once", "sign":
+	case "settle":
+		settled(w, w.svc)
+	case "recover":
+		w.recovered()
 	case "advance":
 		d, err := time.ParseDuration(o.argument)
 		if err != nil {
@@ -298,7 +304,7 @@ func (w *wire) exchange(x *exchange) {
 		w.Error(err)
 		return
 	}
-	s := newSent(head, body)
+	s := newSent(w.signed(x, head, body), body)
 	a, err := converse(w.addr, s)
 	if err != nil {
 		w.Error(err)

@@ -47,7 +47,7 @@ func fields(versions []string) []field {
 		{"Retry-After", "Seconds to wait before trying again.", false, obj("type", "integer", "minimum", 1), 1},
 		{"Sunset", "When the version is retired.", false, nil, "Mon, 01 Nov 2027 00:00:00 GMT"},
 		{"Vary", "The request header fields that the answer depends on.", true, nil, "Accept, API-Version, Authorization"},
-		{"WWW-Authenticate", "How to authenticate.", true, text(`^Bearer`), "Bearer"},
+		{"WWW-Authenticate", "How to authenticate.", true, text(`^(Bearer|Webhook-Signature)`), "Bearer"},
 		{"X-Content-Type-Options", "The media type is the one that is declared.", true, only("nosniff"), "nosniff"},
 		{"X-Request-Id", "Names the request in the log of the service.", true, nil, "8f14e45fceea167a"},
 	}

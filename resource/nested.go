@@ -100,21 +100,6 @@ func (rm *Room) Load(c *Call, name string) (store.Row, error) {
 	return row, rm.Definition.problem(err)
 }
 
-// below checks that a row belongs to the parent in the path.
-func (rm *Room) below(c *Call, row *store.Row) error {
-	if rm.parent == nil {
-		return nil
-	}
-	over, err := rm.over(c)
-	if err != nil {
-		return err
-	}
-	if number(row.Doc, rm.parent) != over.ID {
-		return rm.Definition.problem(store.ErrNotFound)
-	}
-	return nil
-}
-
 // number reads a member that is a whole number from a stored document.
 func number(doc []byte, f *field) int64 {
 	n := int64(0)

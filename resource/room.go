@@ -46,8 +46,8 @@ type Room struct {
 	writes string          // the version documents are written in
 	pages  []paginate.List // by the same index
 
-	lowerings []*sync.Pool // by the same index: of *lowering; nil for the latest shape
-	offers map[string]*negotiate.Offers // of an item, by the type of its bytes
+	lowerings []*sync.Pool                 // by the same index: of *lowering; nil for the latest shape
+	offers    map[string]*negotiate.Offers // of an item, by the type of its bytes
 }
 
 // Open binds a definition to a service. It panics where the definition's
@@ -167,13 +167,21 @@ func (d *Definition) parseID(s string) (int64, error) {
 	return id, nil
 }
 
-// load reads the row that a call's path names.
+// load reads the row that a call's path names. Where it is below another, that
+// one is looked for first.
 func (rm *Room) load(c *Call) (store.Row, error) {
+	over, err := rm.over(c)
+	if err != nil {
+		return store.Row{}, err
+	}
 	row, err := rm.find(c, rm.Store, rm.name(c))
+	if err == nil && over != nil && number(row.Doc, rm.parent) != over.ID {
+		err = store.ErrNotFound
+	}
 	if err != nil {
 		return row, rm.problem(err)
 	}
-	return row, rm.below(c, &row)
+	return row, nil
 }
 
 // problem gives the store's errors that a client caused their answer. Others

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/parley-api/parley/event"
 )
@@ -85,8 +86,11 @@ func (g *group) publish(e *event.Event) {
 	g.events = append(g.events, *e)
 }
 
-// revive gives a dead delivery another chance.
+// revive gives a dead delivery another chance, once in a group.
 func (g *group) revive(account int64, d *event.Delivery) error {
+	if slices.ContainsFunc(g.revived, func(r event.Delivery) bool { return r.Endpoint == d.Endpoint && r.Seq == d.Seq }) {
+		return ErrStale
+	}
 	state := int64(-1)
 	err := g.each("SELECT state FROM delivery WHERE endpoint = $1 AND seq = $2 AND account = $3", []any{d.Endpoint, d.Seq, account}, func(c cursor) {
 		state = c.int(0)

@@ -31,8 +31,10 @@ func (h *Health) add(later Health) {
 
 // tallies gather the health of endpoints between two writes to the database.
 type tallies struct {
-	mu sync.Mutex
-	of map[int64]*Health
+	mu      sync.Mutex
+	of      map[int64]*Health
+	writing map[int64]*Health // what is being written
+	written int               // how often that was done
 }
 
 func (t *tallies) note(outcomes []event.Outcome) {
@@ -60,12 +62,32 @@ func (t *tallies) note(outcomes []event.Outcome) {
 	}
 }
 
+// take returns what is to be written; done says that it was, or is lost.
 func (t *tallies) take() map[int64]*Health {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := t.of
-	t.of = nil
-	return of
+	t.of, t.writing = nil, t.of
+	return t.writing
+}
+
+func (t *tallies) done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writing = nil
+	t.written++
+}
+
+// later adds what the database does not have yet, and reports how often was
+// written.
+func (t *tallies) later(endpoint int64, h *Health) (written int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range []map[int64]*Health{t.writing, t.of} {
+		if later := of[endpoint]; later != nil {
+			h.add(*later)
+		}
+	}
+	return t.written
 }
 
 // Health returns how an endpoint has answered.
@@ -74,14 +96,14 @@ func (s *Store) Health(ctx context.Context, endpoint int64) (Health, error) {
 		return Health{}, err
 	}
 	defer s.leave()
-	var h Health
-	err := s.engine.query(ctx, healthSQL, []any{endpoint}, func(c cursor) { h = scanHealth(c) })
-	s.health.mu.Lock()
-	defer s.health.mu.Unlock()
-	if later := s.health.of[endpoint]; later != nil {
-		h.add(*later)
+	for {
+		var h, none Health
+		before := s.health.later(endpoint, &none)
+		err := s.engine.query(ctx, healthSQL, []any{endpoint}, func(c cursor) { h = scanHealth(c) })
+		if s.health.later(endpoint, &h) == before || err != nil { // otherwise it was written in between
+			return h, err
+		}
 	}
-	return h, err
 }
 
 const healthSQL = "SELECT delivered, failed, last_success, last_failure, failing FROM health WHERE endpoint = $1"
@@ -97,6 +119,7 @@ func (s *Store) flushHealth(ctx context.Context) error {
 	if len(of) == 0 {
 		return nil
 	}
+	defer s.health.done()
 	return s.work(ctx, func(db session) error {
 		for _, endpoint := range slices.Sorted(maps.Keys(of)) { // always in one order, so that nodes do not wait for each other
 			if _, err := db.run("INSERT INTO health (endpoint, delivered, failed, last_success, last_failure, failing) VALUES ($1, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING", endpoint); err != nil {

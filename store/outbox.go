@@ -1,10 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,15 +18,19 @@ import (
 // Publish writes an event of an application's own in a transaction of the
 // application's own, a *sql.Tx or a pgx.Tx on the database of the service: the
 // event happens if and only if that transaction is committed. Account, Type
-// and Doc, a JSON object, must be given; At is the time of the commit where it
-// is 0. A service that runs on the database takes the event in within a second
-// and delivers it.
+// and Doc, a JSON object, must be given; At is the time at which the service
+// takes it in where it is 0. A service that runs on the database does so
+// within a second, and delivers it. The data is not held against the schema of
+// its type.
 //
 // The tables are those of this package: run the service, or Open, once before.
 func Publish(ctx context.Context, tx any, e event.Event) error {
 	const insert = "INSERT INTO outbox (account, type, at, doc) VALUES ($1, $2, $3, $4)"
-	if e.Account == 0 || e.Type == "" || len(e.Doc) == 0 {
-		return errors.New("store: an event to publish needs an account, a type and a document")
+	if e.Account <= 0 || e.Type == "" || strings.Trim(e.Type, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
+		return errors.New("store: an event to publish needs an account, and a type such as invoice.paid")
+	}
+	if doc := bytes.TrimLeft(e.Doc, " \t\r\n"); len(doc) == 0 || doc[0] != '{' || !json.Valid(doc) {
+		return errors.New("store: the document of an event to publish must be a JSON object")
 	}
 	var err error
 	switch tx := tx.(type) {

@@ -192,8 +192,8 @@ type EventQuery struct {
 	Account int64
 	Type    string   // exact; "" means all
 	Types   []string // exact, or a prefix and *; none means all
-	For     int64    // an endpoint: events for another one alone are left out; 0 means none are
-	Since   int64    // only events with At >= Since; 0 means all
+	For     int64    // an endpoint: events for it alone are there whatever Types says, those for another are not; 0 means all are as others
+	Since   int64    // only events with At >= Since, or that For was told of since; 0 means all
 	Mark    int64    // only events with Seq <= Mark; 0 means all
 	After   int64    // Seq to start behind; 0 means from the first
 	Desc    bool

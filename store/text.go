@@ -268,23 +268,38 @@ func (b *sqlText) events(q *EventQuery) {
 	if q.Type != "" {
 		b.and("type ", "= ", q.Type)
 	}
+	if q.For != 0 {
+		b.text = append(b.text, " AND (type = 'webhook-endpoint.ping' AND subject = "...)
+		b.arg(q.For)
+		b.text = append(b.text, " OR type <> 'webhook-endpoint.ping'"...)
+	}
 	if len(q.Types) > 0 {
 		b.types(q.Types)
 	}
 	if q.For != 0 {
-		b.text = append(b.text, " AND (type <> 'webhook-endpoint.ping' OR subject = "...)
-		b.arg(q.For)
 		b.text = append(b.text, ')')
 	}
 	if q.Since != 0 {
-		b.and("at ", ">= ", q.Since)
-		since := strconv.Itoa(len(b.args))
-		b.text = append(b.text, " AND seq > (SELECT min(s) FROM (SELECT coalesce((SELECT seq FROM tick WHERE at < $"+since+
-			" ORDER BY at DESC LIMIT 1), 0) AS s UNION ALL SELECT seq - 1 FROM ahead WHERE account = $1 AND at >= $"+since+") AS b)"...)
+		b.since(q)
 	}
 	if q.Mark != 0 {
 		b.and("seq ", "<= ", q.Mark)
 	}
+}
+
+// since adds the condition that events are not older. What an endpoint was
+// told counts by when it was told, too: an application may publish late.
+func (b *sqlText) since(q *EventQuery) {
+	b.args = append(b.args, q.Since)
+	since := "$" + strconv.Itoa(len(b.args))
+	const oldest = "coalesce((SELECT seq FROM tick WHERE at < {since} ORDER BY at DESC LIMIT 1), 0)"
+	text := " AND at >= {since} AND seq > (SELECT min(s) FROM (SELECT " + oldest +
+		" AS s UNION ALL SELECT seq - 1 FROM ahead WHERE account = $1 AND at >= {since}) AS b)"
+	if q.For != 0 {
+		text = " AND seq > " + oldest + " AND (at >= {since} OR EXISTS (SELECT 1 FROM delivery AS d WHERE d.endpoint = " +
+			strconv.FormatInt(q.For, 10) + " AND d.seq = event.seq AND d.born >= {since}))"
+	}
+	b.text = append(b.text, strings.ReplaceAll(text, "{since}", since)...)
 }
 
 // types adds the condition that an event is of one of some types.

@@ -5,6 +5,7 @@ package delivery
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ func (rm *Room) page(c *resource.Call, pages *paginate.List, state *event.State,
 		Mark:  func() (int64, error) { return rm.store.EventMark(ctx, c.Account) },
 		Count: func() (int64, error) { return rm.store.CountDeliveries(ctx, q) },
 		Place: func(d *store.DeliveryRow) resource.Place {
-			return resource.Place{Key: d.Seq, ID: d.Endpoint, Rev: revision(d)}
+			return resource.Place{Key: d.Seq, ID: d.Endpoint, Rev: rm.revision(d)}
 		},
 		Item: func(dst []byte, d *store.DeliveryRow) ([]byte, error) { return item(dst, c, d), nil },
 	})
@@ -131,9 +132,12 @@ func (rm *Room) filter(plan paginate.Plan, q *store.DeliveryQuery, scope *pagina
 	return nil
 }
 
-// revision changes whenever what is shown of a delivery does.
-func revision(d *store.DeliveryRow) int64 {
-	return d.Due ^ d.Done<<1 ^ int64(d.Tries)<<50 ^ int64(d.State)<<58 ^ d.Fence
+// revision changes whenever what is shown of a delivery does, what it waits for
+// included.
+func (rm *Room) revision(d *store.DeliveryRow) int64 {
+	h := fnv.New64a()
+	h.Write([]byte(rm.waiting(d, rm.options.Now().UnixMicro())))
+	return int64(h.Sum64()) ^ d.Due ^ d.Done<<1 ^ int64(d.Tries)<<50 ^ int64(d.State)<<58 ^ d.Fence ^ d.Seq<<20
 }
 
 func (rm *Room) read(c *resource.Call) error {
@@ -154,7 +158,7 @@ func (rm *Room) one(c *resource.Call, seq, endpoint int64, ok bool, what string,
 	if err != nil {
 		return err
 	}
-	return c.Show(fmt.Sprintf(`"%x"`, uint64(revision(&d))), item(c.Buf, c, &d))
+	return c.Show(fmt.Sprintf(`"%x"`, uint64(rm.revision(&d))), item(c.Buf, c, &d))
 }
 
 func (rm *Room) load(c *resource.Call, seq, endpoint int64, ok bool, what string) (d store.DeliveryRow, err error) {
@@ -173,9 +177,20 @@ func (rm *Room) redeliver(c *resource.Call) error {
 		return err
 	}
 	seq, endpoint, ok := event.ParseDeadLetterID(c.Args[0])
-	d, err := rm.load(c, seq, endpoint, ok, "dead letter")
-	if err != nil {
+	var d store.DeliveryRow
+	err := store.ErrNotFound
+	if ok {
+		d, err = rm.store.Delivery(c.Context(), c.Account, seq, endpoint)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return problem.NotFound.New("There is no such dead letter in this account.")
+	case err != nil:
 		return err
+	case d.State == event.Delivered:
+		return problem.Conflict.New("It was delivered in the meantime.")
+	case d.State != event.Dead:
+		return problem.Conflict.New("It is being delivered again already.")
 	}
 	if _, err := rm.store.Endpoint(c.Context(), endpoint); errors.Is(err, store.ErrNotFound) {
 		return problem.Conflict.New("The endpoint was deleted: there is nowhere to deliver it to.")

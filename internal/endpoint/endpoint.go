@@ -116,10 +116,17 @@ func check(o *Options, next, was *Endpoint) (errs []problem.FieldError) {
 			next.StatusReason = nil
 		}
 	}
-	if v := next.APIVersion; v != nil && (o.Calendar.Find(*v) == nil || o.Calendar.Find(*v).Name != *v || o.Calendar.Find(*v).Status(o.Now()) == version.Retired) {
+	if v := next.APIVersion; v != nil && (was == nil || *was.APIVersion != *v) && !usable(o, *v) {
 		errs = append(errs, problem.FieldError{Pointer: "/api_version", Detail: "must be the name of a version that is not retired"})
 	}
 	return errs
+}
+
+// usable reports whether a name is that of a version that can be asked for. An
+// endpoint may keep one that has retired since.
+func usable(o *Options, name string) bool {
+	v := o.Calendar.Find(name)
+	return v != nil && v.Name == name && v.Status(o.Now()) != version.Retired
 }
 
 func byDefault[T any](p **T, value T) {

@@ -3,8 +3,10 @@
 package eventlog
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -180,31 +182,79 @@ func (rm *Room) head(dst []byte, e *event.Event) []byte {
 	return append(dst, `,"data":`...)
 }
 
-// maxOwn bounds how many own types a list of types shows.
-const maxOwn = 10_000
+const (
+	// maxOwn bounds how many own types a list of types shows.
+	maxOwn = 10_000
+	// firstOwn is the place of own types in the list: behind the others, each
+	// where its id puts it, whatever comes and goes.
+	firstOwn = 1 << 20
+)
+
+// An entry is a type in the list: the service's or an application's own.
+type entry struct {
+	built *Type
+	own   *store.Row
+	place int64
+}
 
 func (rm *Room) listTypes(c *resource.Call) error {
+	pages := &paginate.List{Collection: "event-types", Limits: rm.options.Limits, RFC: rm.options.RFC, Parameters: []string{"api-version", "version"}}
+	plan, err := pages.Parse(c.R.URL.RawQuery, resource.Ranges(c))
+	if err != nil {
+		return err
+	}
 	rows, err := rm.store.Page(c.Context(), rm.own.Table(), store.Query{Account: c.Account, Limit: maxOwn})
 	if err != nil {
 		return err
 	}
-	type entry struct {
-		built *Type
-		own   *store.Row
-	}
 	all := make([]entry, 0, len(rm.types)+len(rows))
 	for i := range rm.types {
-		all = append(all, entry{built: &rm.types[i]})
+		all = append(all, entry{built: &rm.types[i], place: int64(i) + 1})
 	}
 	for i := range rows {
-		all = append(all, entry{own: &rows[i]})
+		all = append(all, entry{own: &rows[i], place: firstOwn + rows[i].ID})
 	}
-	return resource.Fixed(c, &rm.options, "event-types", all, func(dst []byte, e *entry) ([]byte, error) {
-		if e.own != nil {
-			return rm.own.Append(dst, c, e.own)
-		}
-		return rm.appendType(dst, c, e.built), nil
+	return resource.Serve(c, resource.Listing[entry]{
+		Pages: pages, Plan: plan, Keys: rm.options.Keys(plan.Cursor), Now: rm.options.Now(),
+		Scope: paginate.Scope{Collection: "event-types", Account: c.Account},
+		Fetch: func(w resource.Window) ([]entry, error) { return part(all, w), nil },
+		Mark:  func() (int64, error) { return all[len(all)-1].place, nil },
+		Count: func() (int64, error) { return int64(len(all)), nil },
+		Place: func(e *entry) resource.Place {
+			if e.own != nil {
+				return resource.Place{ID: e.place, Rev: e.own.Rev}
+			}
+			return resource.Place{ID: e.place, Rev: 1}
+		},
+		Item: func(dst []byte, e *entry) ([]byte, error) {
+			if e.own != nil {
+				return rm.own.Append(dst, c, e.own)
+			}
+			return rm.appendType(dst, c, e.built), nil
+		},
 	})
+}
+
+// part returns the entries that a window shows, of all in order.
+func part(all []entry, w resource.Window) []entry {
+	if w.Mark != 0 {
+		all = all[:place(all, w.Mark+1)]
+	}
+	switch {
+	case w.After && w.Back:
+		all = all[:place(all, w.ID)]
+		return all[max(0, len(all)-w.Limit):]
+	case w.After:
+		all = all[place(all, w.ID+1):]
+	}
+	all = all[min(w.Offset, len(all)):]
+	return all[:min(w.Limit, len(all))]
+}
+
+// place is the index of the first entry at a place or behind it.
+func place(all []entry, at int64) int {
+	i, _ := slices.BinarySearchFunc(all, at, func(e entry, at int64) int { return cmp.Compare(e.place, at) })
+	return i
 }
 
 func (rm *Room) readType(c *resource.Call) error {

@@ -121,7 +121,9 @@ func (rm *Room) gather(c *resource.Call, parts [][]byte, many bool) ([]event.Eve
 		errs = append(errs, found...)
 		e := event.Event{Type: p.Type, Doc: bytes.Clone(p.Data), Version: c.Version.Name}
 		if p.Timestamp != nil {
-			e.At = p.Timestamp.UnixMicro()
+			if e.At = p.Timestamp.UnixMicro(); e.At <= 0 {
+				errs = append(errs, problem.FieldError{Pointer: prefix + "/timestamp", Detail: "must be after 1970"})
+			}
 		}
 		events = append(events, e)
 	}

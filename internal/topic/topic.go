@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func Resource() *resource.Definition {
 				next.Secret = was.Secret
 			}
 			if next.Secret != nil {
-				if _, err := parse(*next.Secret); err != nil {
+				if key, err := parse(*next.Secret); err != nil || key.Size() < 24 || key.Size() > 64 {
 					errs = append(errs, problem.FieldError{Pointer: "/secret", Detail: "must be whsec_ and base64 of 24 to 64 bytes, or whpk_ and base64 of 32"})
 				}
 			}
@@ -145,16 +146,14 @@ func (rc *Receiver) receive(c *resource.Call) error {
 	if err := rc.keep(c, row.ID, &t, body, now); err != nil {
 		return err
 	}
-	c.W.Header()["Cache-Control"] = []string{"no-store"}
-	c.W.Header()["Content-Length"] = []string{"0"}
-	c.W.WriteHeader(http.StatusOK)
+	c.Send(http.StatusOK, "", []byte(`{"status":"accepted"}`)) // the same for one that is known
 	return nil
 }
 
 // keep writes the receipt, once for each webhook-id.
 func (rc *Receiver) keep(c *resource.Call, topic int64, t *Topic, body []byte, now time.Time) error {
 	id := c.R.Header.Get("webhook-id")
-	r := Receipt{WebhookID: id, ReceivedAt: now.UTC().Truncate(time.Microsecond), Body: string(body), Topic: topic, Dedupe: t.Name + "/" + id}
+	r := Receipt{WebhookID: id, ReceivedAt: now.UTC().Truncate(time.Microsecond), Body: string(body), Topic: topic, Dedupe: strconv.FormatInt(topic, 10) + "/" + id}
 	if e, err := webhook.ParseEvent(body); err == nil {
 		r.Type = e.Type
 	}

@@ -130,15 +130,20 @@ const longestPause = 5 * time.Minute
 
 // bury makes the outcome of an attempt that nothing follows.
 func (d *Dispatcher) bury(o *event.Outcome, a *event.Attempt, e *Endpoint) {
-	o.Attempt, o.State = a, event.Dead
-	if o.Reason = "answered " + strconv.Itoa(a.Status); a.Error != "" {
-		o.Reason = a.Error
-	}
+	o.Attempt, o.State, o.Reason = a, event.Dead, reason(a)
 	if a.Status == http.StatusGone {
 		o.Disable = "the endpoint answered 410"
 		return
 	}
 	d.tire(o, a, e)
+}
+
+// reason says in a few words how an attempt failed.
+func reason(a *event.Attempt) string {
+	if a.Error != "" {
+		return a.Error
+	}
+	return "answered " + strconv.Itoa(a.Status)
 }
 
 // disableAfter is how long an endpoint may fail before it is disabled.
@@ -160,7 +165,7 @@ func (d *Dispatcher) retry(o *event.Outcome, h *held, a *event.Attempt, e *Endpo
 		o.Reason = "failed " + strconv.Itoa(spent) + " times, the last: " + o.Reason
 		return
 	}
-	o.Attempt, o.State = a, event.Retrying
+	o.Attempt, o.State, o.Reason = a, event.Retrying, reason(a)
 	delay := d.o.Schedule[spent]
 	o.Due = nextAttempt(a.Started+a.Duration, h.Born, delay, d.o.Jitter(delay), after)
 	d.tire(o, a, e)

@@ -202,8 +202,8 @@ func TestEndpoint(t *testing.T) {
 		{"it was deleted", func(e *dispatch.Endpoint) { e.ID = 99 }, 200, event.Dead, false, 0, "the endpoint was deleted", false},
 		{"it is disabled", func(e *dispatch.Endpoint) { e.Enabled = false }, 200, event.Pending, true, 0, "endpoint disabled", false},
 		{"its URL is refused by now", func(e *dispatch.Endpoint) { e.URL = "ftp://consumer.example" }, 200, event.Dead, false, 1, "the endpoint's URL is refused: it must begin with https://", false},
-		{"it has failed for five days", func(e *dispatch.Endpoint) { e.FailingSince = time.Now().Add(-5 * day).UnixMicro() }, 500, event.Retrying, false, 1, "", true},
-		{"it has failed for nearly five days", func(e *dispatch.Endpoint) { e.FailingSince = time.Now().Add(-5*day + time.Minute).UnixMicro() }, 500, event.Retrying, false, 1, "", false},
+		{"it has failed for five days", func(e *dispatch.Endpoint) { e.FailingSince = time.Now().Add(-5 * day).UnixMicro() }, 500, event.Retrying, false, 1, "answered 500", true},
+		{"it has failed for nearly five days", func(e *dispatch.Endpoint) { e.FailingSince = time.Now().Add(-5*day + time.Minute).UnixMicro() }, 500, event.Retrying, false, 1, "answered 500", false},
 		{"it failed for five days and has recovered", func(e *dispatch.Endpoint) { e.FailingSince = time.Now().Add(-6 * day).UnixMicro() }, 200, event.Delivered, false, 1, "", false},
 		{"it refuses for five days", func(e *dispatch.Endpoint) { e.FailingSince = time.Now().Add(-6 * day).UnixMicro() }, 404, event.Dead, false, 1, "answered 404", true},
 	}
