@@ -238,6 +238,42 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
+// TestLane keeps an endpoint busy: what comes behind says that the lane is full,
+// and other endpoints are served.
+func TestLane(t *testing.T) {
+	everywhere(t, func(t *testing.T, engine string) {
+		o := openOffice(t, engine, "0s", nil)
+		release := make(chan struct{})
+		o.Answer = func(_ http.ResponseWriter, p *post, _ int) {
+			if p.path == "/slow" {
+				<-release
+			}
+		}
+		id, _ := o.endpoint("/slow", `"max_in_flight": 1`)
+		o.endpoint("/quick", "")
+		for i := range 3 {
+			o.make("/tasks", fmt.Sprintf(`{"title": "%d"}`, i))
+		}
+		o.wait("/quick", 3)
+		o.wait("/slow", 1)
+		last := o.deliveries(id)[2].(map[string]any)
+		if last["waiting_for"] != "lane full 1/1" || last["status"] != "pending" {
+			t.Errorf("got %v, want it to wait for the lane", last)
+		}
+		if h := o.get("/webhook-endpoints/" + id)["health"].(map[string]any); h["in_flight"] != 1.0 || h["waiting"] != 3.0 {
+			t.Errorf("got the health %v, want one in flight of three", h)
+		}
+		if got := len(o.at("/slow")); got != 1 {
+			t.Errorf("got %d webhooks at once, want one", got)
+		}
+		close(release)
+		settledBut(t, o, 0)
+		if h := o.get("/webhook-endpoints/" + id)["health"].(map[string]any); h["delivered"] != 3.0 || h["success_rate"] != 1.0 || h["waiting"] != 0.0 {
+			t.Errorf("got the health %v, want three delivered", h)
+		}
+	})
+}
+
 // TestGone lets an endpoint answer 410: it is disabled, others are told, what
 // happens meanwhile is parked, and drains once it is enabled again.
 func TestGone(t *testing.T) {

@@ -57,6 +57,10 @@ type nowhere struct{}
 
 func (nowhere) Load(string) (any, error) { return nil, errors.New("not loaded") }
 
+// here is where a schema stands while it is compiled. What it refers to is
+// resolved against it, and never loaded.
+const here = "https://schema.invalid/it"
+
 func compile(schema []byte) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -70,10 +74,10 @@ func compile(schema []byte) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nowhere{})
-	if err := c.AddResource("urn:parley:schema", doc); err != nil {
+	if err := c.AddResource(here, doc); err != nil {
 		return nil, err
 	}
-	return c.Compile("urn:parley:schema")
+	return c.Compile(here)
 }
 
 // schemas keeps what has been compiled.
