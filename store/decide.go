@@ -18,12 +18,15 @@ func (g *group) decide() error {
 			continue
 		}
 		before, events, ahead, keep := g.clock, len(g.events), len(g.ahead), len(g.keep)
-		g.undo = g.undo[:0]
+		g.undo, g.touched, g.changed = g.undo[:0], g.touched[:0], g.changed[:0]
 		j.rows, j.err = g.tx(j)
 		if g.fatal != nil {
 			return g.fatal
 		}
 		if j.err == nil {
+			if err := g.fan(events); err != nil {
+				return err
+			}
 			continue
 		}
 		j.rows = nil
@@ -32,7 +35,10 @@ func (g *group) decide() error {
 		}
 		g.clock, g.events, g.ahead, g.keep = before, g.events[:events], g.ahead[:ahead], g.keep[:keep]
 	}
-	return g.fan()
+	if len(g.edited) > 0 {
+		g.clock.endpoints = g.seq()
+	}
+	return nil
 }
 
 func (g *group) tx(j *job) ([]Row, error) {
@@ -60,6 +66,9 @@ func (g *group) tx(j *job) ([]Row, error) {
 	for _, e := range tx.Events {
 		e.Account = tx.Account
 		g.publish(e)
+	}
+	if err := g.reread(); err != nil {
+		return nil, err
 	}
 	if tx.Replay != nil {
 		return rows, g.remember(tx, rows)

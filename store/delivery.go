@@ -31,12 +31,18 @@ type DeliveryQuery struct {
 	Limit    int // 0 means 20
 }
 
-const deliveryColumns = "endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts"
+const (
+	claimColumns    = "endpoint, seq, account, version, state, tries, spent, born, due, fence"
+	deliveryColumns = claimColumns + ", done, reason, attempts"
+)
+
+func scanClaim(c cursor) event.Delivery {
+	return event.Delivery{Endpoint: c.int(0), Seq: c.int(1), Account: c.int(2), Version: c.text(3), State: event.State(c.int(4)),
+		Tries: int(c.int(5)), Spent: int(c.int(6)), Born: c.int(7), Due: c.int(8), Fence: c.int(9)}
+}
 
 func scanDelivery(c cursor) DeliveryRow {
-	row := DeliveryRow{Done: c.int(10), Reason: c.text(11), Attempts: c.bytes(12)}
-	row.Delivery = event.Delivery{Endpoint: c.int(0), Seq: c.int(1), Account: c.int(2), Version: c.text(3), State: event.State(c.int(4)),
-		Tries: int(c.int(5)), Spent: int(c.int(6)), Born: c.int(7), Due: c.int(8), Fence: c.int(9)}
+	row := DeliveryRow{Delivery: scanClaim(c), Done: c.int(10), Reason: c.text(11), Attempts: c.bytes(12)}
 	if n := len(row.Attempts); n > 0 {
 		row.Attempts = row.Attempts[:n-1] // the last comma
 	}
@@ -137,10 +143,23 @@ func (s *Store) Redeliver(ctx context.Context, account, seq, endpoint int64) err
 
 // wake tells the dispatcher that an endpoint has something to send.
 func (s *Store) wake(endpoint int64) {
-	if s.fanout != nil && s.fanout.Taker != nil {
-		s.fanout.Taker.Wake(endpoint)
+	if t := s.fanout.current(); t != nil {
+		t.Wake(endpoint)
 	}
 }
+
+// bornSince selects what was written at $1 or later. What a tick says was
+// written earlier is not looked at.
+const bornSince = "born >= {since} AND seq > coalesce((SELECT t.seq FROM tick AS t WHERE t.at < {since} ORDER BY t.at DESC LIMIT 1), 0)"
+
+// The state is asked for twice: on PostgreSQL a row may change between the
+// selection and the update.
+var (
+	recoverSQL = `UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = ''
+		WHERE endpoint = $2 AND state = 3 AND seq IN (SELECT seq FROM delivery WHERE endpoint = $2 AND state = 3 AND seq > $3 AND ` +
+		strings.ReplaceAll(bornSince, "{since}", "$4") + ` ORDER BY seq LIMIT $5) RETURNING seq`
+	recoverableSQL = "SELECT count(*) FROM delivery WHERE endpoint = $1 AND state = 3 AND " + strings.ReplaceAll(bornSince, "{since}", "$2")
+)
 
 // Recover gives dead deliveries of an endpoint, written at since or later and
 // of events behind after, a fresh budget, at most n of them, all due at due.
@@ -149,9 +168,8 @@ func (s *Store) wake(endpoint int64) {
 func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, n int) (last int64, count int, err error) {
 	err = s.work(ctx, func(db session) error {
 		last, count = after, 0
-		return db.query(`UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = ''
-			WHERE endpoint = $2 AND seq IN (SELECT seq FROM delivery WHERE endpoint = $2 AND state = 3 AND seq > $3 AND born >= $4 ORDER BY seq LIMIT $5) RETURNING seq`,
-			[]any{due, endpoint, after, since, int64(n)}, func(c cursor) { last, count = max(last, c.int(0)), count+1 })
+		return db.query(recoverSQL, []any{due, endpoint, after, since, int64(n)},
+			func(c cursor) { last, count = max(last, c.int(0)), count+1 })
 	})
 	if err == nil && count > 0 {
 		s.wake(endpoint)
@@ -161,19 +179,27 @@ func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, 
 
 // Recoverable counts what Recover would give a fresh budget.
 func (s *Store) Recoverable(ctx context.Context, endpoint, since int64) (int64, error) {
-	return s.number(ctx, "SELECT count(*) FROM delivery WHERE endpoint = $1 AND state = 3 AND born >= $2", endpoint, since)
+	return s.number(ctx, recoverableSQL, endpoint, since)
 }
 
 const parkSlice = 1000
 
-// Park sets the open deliveries of a disabled endpoint aside.
+const (
+	parkSQL = `UPDATE delivery SET due = $1, fence = 0 WHERE endpoint = $2 AND state < 2 AND fence = 0 AND seq IN
+		(SELECT seq FROM delivery WHERE endpoint = $2 AND state < 2 AND due < $1 AND fence = 0 ORDER BY due LIMIT $3)`
+	parkedSQL = "SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due = $2 ORDER BY seq LIMIT $3"
+	unparkSQL = "UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND state < 2 AND due = $4"
+	unparkAll = `UPDATE delivery AS d SET due = u.due FROM unnest($1::bigint[], $2::bigint[]) AS u (due, seq)
+		WHERE d.endpoint = $3 AND d.seq = u.seq AND d.state < 2 AND d.due = $4`
+)
+
+// Park sets the open deliveries of a disabled endpoint aside, save those that
+// are claimed: who has claimed one parks it.
 func (s *Store) Park(ctx context.Context, endpoint int64) error {
 	for {
 		var n int64
 		err := s.work(ctx, func(db session) (err error) {
-			n, err = db.run(`UPDATE delivery SET due = $1, fence = 0 WHERE endpoint = $2 AND seq IN
-				(SELECT seq FROM delivery WHERE endpoint = $2 AND state < 2 AND due < $1 AND fence = 0 ORDER BY due LIMIT $3)`,
-				event.Parked, endpoint, int64(parkSlice))
+			n, err = db.run(parkSQL, event.Parked, endpoint, int64(parkSlice))
 			return err
 		})
 		if err != nil || n < parkSlice {
@@ -183,21 +209,18 @@ func (s *Store) Park(ctx context.Context, endpoint int64) error {
 }
 
 // Unpark makes the parked deliveries of an endpoint due again, oldest first, so
-// many in a second.
+// many in a second. A rate below 1 means 1.
 func (s *Store) Unpark(ctx context.Context, endpoint int64, rate int) error {
 	at, step := s.now(), int64(1_000_000/max(1, rate))
 	for {
 		var parked []int64
 		err := s.work(ctx, func(db session) error {
 			parked = parked[:0]
-			err := db.query("SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due = $2 ORDER BY seq LIMIT $3",
-				[]any{endpoint, event.Parked, int64(parkSlice)}, func(c cursor) { parked = append(parked, c.int(0)) })
-			for i, seq := range parked {
-				if err == nil {
-					_, err = db.run("UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND due = $4", at+int64(i)*step, endpoint, seq, event.Parked)
-				}
+			err := db.query(parkedSQL, []any{endpoint, event.Parked, int64(parkSlice)}, func(c cursor) { parked = append(parked, c.int(0)) })
+			if err != nil {
+				return err
 			}
-			return err
+			return unpark(db, endpoint, parked, at, step)
 		})
 		if err != nil {
 			return err
@@ -209,6 +232,24 @@ func (s *Store) Unpark(ctx context.Context, endpoint int64, rate int) error {
 			return nil
 		}
 	}
+}
+
+// unpark makes deliveries due, one each step.
+func unpark(db session, endpoint int64, seqs []int64, at, step int64) error {
+	dues := make([]int64, len(seqs))
+	for i := range dues {
+		dues[i] = at + int64(i)*step
+	}
+	if isPostgres(db) {
+		_, err := db.run(unparkAll, dues, seqs, endpoint, event.Parked)
+		return err
+	}
+	for i, seq := range seqs {
+		if _, err := db.run(unparkSQL, dues[i], endpoint, seq, event.Parked); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Backlog counts the deliveries that are open and those that are dead.
@@ -226,18 +267,68 @@ func isPostgres(db session) bool {
 	return ok
 }
 
-// locked makes a selection keep others from what it finds.
-func locked(db session, sql string) string {
-	if isPostgres(db) {
-		return sql + " FOR UPDATE"
-	}
-	return sql
-}
-
 // skipLocked makes a selection for an update pass over what others update.
 func skipLocked(db session, sql string) string {
 	if isPostgres(db) {
 		return strings.Replace(sql, "{lock}", " FOR UPDATE SKIP LOCKED", 1)
 	}
 	return strings.Replace(sql, "{lock}", "", 1)
+}
+
+const (
+	deliverySQL = "INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts) " +
+		"VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6, $7, 0, '', '')"
+	deliveriesSQL = "INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts) " +
+		"SELECT e, s, a, v, 0, 0, 0, b, d, f, 0, '', '' FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) " +
+		"AS u (e, s, a, v, b, d, f)"
+	cursorSQL = "INSERT INTO fanout (seq, account, after, at) VALUES ($1, $2, $3, $4)"
+)
+
+// deliveryArrays are the parameters of deliveriesSQL.
+func deliveryArrays(list []event.Delivery) []any {
+	ints := func(f func(*event.Delivery) int64) []int64 {
+		out := make([]int64, len(list))
+		for i := range list {
+			out[i] = f(&list[i])
+		}
+		return out
+	}
+	return []any{
+		ints(func(d *event.Delivery) int64 { return d.Endpoint }), ints(func(d *event.Delivery) int64 { return d.Seq }),
+		ints(func(d *event.Delivery) int64 { return d.Account }), pick(list, func(d event.Delivery) string { return d.Version }),
+		ints(func(d *event.Delivery) int64 { return d.Born }), ints(func(d *event.Delivery) int64 { return d.Due }),
+		ints(func(d *event.Delivery) int64 { return d.Fence }),
+	}
+}
+
+// insertDeliveries writes deliveries that are new.
+func insertDeliveries(db session, list []event.Delivery) error {
+	if len(list) == 0 {
+		return nil
+	}
+	c, ok := db.(*conn)
+	if !ok {
+		_, err := db.run(deliveriesSQL, deliveryArrays(list)...)
+		return err
+	}
+	s, err := c.prepare(deliverySQL)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		d := &list[i]
+		s.bindInt(1, d.Endpoint)
+		s.bindInt(2, d.Seq)
+		s.bindInt(3, d.Account)
+		s.bindText(4, d.Version)
+		s.bindInt(5, d.Born)
+		s.bindInt(6, d.Due)
+		s.bindInt(7, d.Fence)
+		_, err := s.step()
+		s.reset()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

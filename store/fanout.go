@@ -1,11 +1,10 @@
 package store
 
 import (
-	"cmp"
+	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -15,24 +14,17 @@ import (
 // event, in the transaction of the event.
 type Fanout struct {
 	// Endpoints is the table whose rows are endpoints, one of those that are
-	// opened, and Read says what such a row wants. Read must be pure.
+	// opened, and Read says what such a row wants. Read must be pure and may
+	// be called concurrently. A Tx that leaves a row which Read refuses fails
+	// with its error. A row that was stored and is refused later counts as
+	// disabled and wanting all, so that nothing is lost, and is logged.
 	Endpoints *Table
 	Read      func(Row) (Subscription, error)
-
-	// Taker sends what is written. It may be set until the first Commit; nil
-	// means that another process does.
-	Taker Taker
 }
 
-// A Subscription is what an endpoint wants to be told.
-type Subscription struct {
-	Types   []string // exact, or a prefix and .*; none means all
-	Version string   // the API version of its deliveries
-	Enabled bool     // otherwise its deliveries are parked
-}
-
-// A Taker is the dispatcher of this process. Its methods are called by the
-// writer: they must be quick and never wait for the store.
+// A Taker is the dispatcher of this process. The store calls its methods
+// concurrently, from its writer among others: they must be quick and never
+// wait for the store.
 type Taker interface {
 	// Reserve finds a place for a delivery that is about to be written,
 	// already claimed by this process. Without a place it is written unclaimed.
@@ -43,8 +35,17 @@ type Taker interface {
 	Take([]event.Delivery)
 	// Wake says that an endpoint has unclaimed deliveries that are due.
 	Wake(endpoint int64)
-	// Fence names the claims of this process.
+	// Fence names the claims of this process. It is not 0.
 	Fence() int64
+}
+
+// SetTaker says who in this process sends what is written from now on. Before
+// it is called, or where it never is, deliveries are written unclaimed and wait
+// for a Queue. It may be called at any time.
+func (s *Store) SetTaker(t Taker) {
+	if s.fanout != nil {
+		s.fanout.taker.Store(&t)
+	}
 }
 
 const (
@@ -54,233 +55,12 @@ const (
 	Lease = 30 * time.Second
 )
 
-// subscriptions are the endpoints of all accounts.
-type subscriptions struct {
-	mu       sync.RWMutex
-	loaded   bool
-	as       int64 // of the clock's endpoints when they were read
-	accounts map[int64][]*subscriber
-	matches  map[matchKey][]*subscriber
-}
-
-type subscriber struct {
-	Subscription
-	id, account int64
-	created     int64
-}
-
-type matchKey struct {
-	account int64
-	typ     string
-}
-
-func (s *subscriber) wants(typ string) bool {
-	if len(s.Types) == 0 {
-		return true
-	}
-	for _, t := range s.Types {
-		if prefix, ok := strings.CutSuffix(t, "*"); ok && strings.HasPrefix(typ, prefix) || t == typ {
-			return true
-		}
-	}
-	return false
-}
-
-// fresh reports whether the endpoints are known as they are at this change.
-func (s *subscriptions) fresh(as int64) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.loaded && s.as == as
-}
-
-// settle says which change the endpoints are now known at; -1 means that they
-// are to be read anew.
-func (s *subscriptions) settle(as int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.as = as
-}
-
-// reset takes all endpoints anew.
-func (s *subscriptions) reset(list []*subscriber, as int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.accounts, s.matches = make(map[int64][]*subscriber), make(map[matchKey][]*subscriber)
-	for _, sub := range list {
-		s.accounts[sub.account] = append(s.accounts[sub.account], sub)
-	}
-	for _, list := range s.accounts {
-		slices.SortFunc(list, func(a, b *subscriber) int { return cmp.Compare(a.id, b.id) })
-	}
-	s.loaded, s.as = true, as
-}
-
-// change takes in what a group did to endpoints.
-func (s *subscriptions) change(id, account int64, sub *subscriber) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.accounts[account]
-	i, found := slices.BinarySearchFunc(list, id, func(s *subscriber, id int64) int { return cmp.Compare(s.id, id) })
-	switch {
-	case found && sub == nil:
-		list = slices.Delete(list, i, i+1)
-	case found:
-		list[i] = sub
-	case sub != nil:
-		list = slices.Insert(list, i, sub)
-	}
-	s.accounts[account] = list
-	for k := range s.matches {
-		if k.account == account {
-			delete(s.matches, k)
-		}
-	}
-}
-
-// match returns the endpoints of an account that want a type, in order of
-// their ids. Nobody may change the list.
-func (s *subscriptions) match(account int64, typ string) []*subscriber {
-	s.mu.RLock()
-	list, known := s.matches[matchKey{account, typ}]
-	none := len(s.accounts[account]) == 0
-	s.mu.RUnlock()
-	if known || none {
-		return list
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sub := range s.accounts[account] {
-		if sub.wants(typ) {
-			list = append(list, sub)
-		}
-	}
-	if len(s.matches) > 10_000 {
-		clear(s.matches)
-	}
-	s.matches[matchKey{account, typ}] = list
-	return list
-}
-
-// A cursorRow is an event whose fan-out goes on after its transaction.
-type cursorRow struct{ seq, account, after, at int64 }
-
-// fan decides the deliveries of the group's events.
-func (g *group) fan() error {
-	f := g.fanout
-	if f == nil {
-		return nil
-	}
-	if !g.subs.fresh(g.clock.endpoints) {
-		if err := g.subscribers(); err != nil {
-			return err
-		}
-	}
-	if ts := g.tables[f.table.index]; slices.ContainsFunc(ts.dirty, func(r *record) bool { return r.Seq > g.began.seq || !r.live }) {
-		g.clock.endpoints = g.seq()
-	}
-	for i := range g.events {
-		g.fanEvent(&g.events[i])
-	}
-	return nil
-}
-
-func (g *group) fanEvent(e *event.Event) {
-	list := g.subs.match(e.Account, e.Type)
-	if len(list) == 0 && e.To == 0 {
-		return
-	}
-	var shared *event.Event
-	n := 0
-	for _, sub := range list {
-		if e.To != 0 && sub.id != e.To {
-			continue
-		}
-		if n == maxFan {
-			g.cursors = append(g.cursors, cursorRow{seq: e.Seq, account: e.Account, after: g.deliveries[len(g.deliveries)-1].Endpoint, at: g.clock.at})
-			break
-		}
-		n++
-		if shared == nil {
-			shared = new(event.Event)
-			*shared = *e
-		}
-		g.deliveries = append(g.deliveries, g.deliver(sub, shared))
-	}
-}
-
-// deliver makes the delivery of an event to an endpoint, claimed where the
-// dispatcher has a place for it.
-func (g *group) deliver(sub *subscriber, e *event.Event) event.Delivery {
-	d := event.Delivery{Seq: e.Seq, Endpoint: sub.id, Account: e.Account, Version: sub.Version, Born: g.clock.at, Due: g.now, Event: e}
-	switch taker := g.fanout.Taker; {
-	case !sub.Enabled:
-		d.Due = event.Parked
-	case taker != nil && taker.Reserve(sub.id):
-		d.Fence, d.Due = taker.Fence(), g.now+Lease.Microseconds()
-	}
-	return d
-}
-
-// handOff tells what is on disk now, or that nothing is.
-func (g *group) handOff(written bool) {
-	f := g.fanout
-	if f == nil {
-		return
-	}
-	if written {
-		g.learn()
-	}
-	if written && len(g.cursors) > 0 {
-		select {
-		case g.fanning <- struct{}{}:
-		default:
-		}
-	}
-	if len(g.deliveries) == 0 || f.Taker == nil {
-		return
-	}
-	var claimed []event.Delivery
-	for i := range g.deliveries {
-		d := &g.deliveries[i]
-		switch {
-		case d.Fence != 0 && !written:
-			f.Taker.Release(d.Endpoint)
-		case d.Fence != 0:
-			claimed = append(claimed, *d)
-		case written && d.Due != event.Parked:
-			f.Taker.Wake(d.Endpoint)
-		}
-	}
-	if claimed != nil {
-		f.Taker.Take(claimed)
-	}
-}
-
-// learn keeps the endpoints as the group has left them.
-func (g *group) learn() {
-	if g.clock.endpoints == g.began.endpoints {
-		return
-	}
-	for _, rec := range g.tables[g.fanout.table.index].dirty {
-		if !rec.live {
-			g.subs.change(rec.ID, rec.Account, nil)
-			continue
-		}
-		sub, err := g.fanout.read(rec.Row)
-		if err != nil { // it will be read again, and fail where it is logged
-			g.subs.settle(-1)
-			return
-		}
-		g.subs.change(rec.ID, rec.Account, sub)
-	}
-	g.subs.settle(g.clock.endpoints)
-}
-
 // A fanout is a Fanout with its table resolved.
 type fanout struct {
 	*Fanout
 	table *table
-	all   string // selects every endpoint
+	log   *slog.Logger
+	taker atomic.Pointer[Taker]
 }
 
 func (s *Store) newFanout(f *Fanout) (*fanout, error) {
@@ -291,40 +71,298 @@ func (s *Store) newFanout(f *Fanout) (*fanout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fanout{Fanout: f, table: t, all: t.recordSQL}, nil
+	return &fanout{Fanout: f, table: t, log: s.options.Log}, nil
+}
+
+// current returns the Taker, nil where there is none.
+func (f *fanout) current() Taker {
+	if f == nil {
+		return nil
+	}
+	if t := f.taker.Load(); t != nil {
+		return *t
+	}
+	return nil
 }
 
 func (f *fanout) read(row Row) (*subscriber, error) {
-	sub, err := f.Read(row)
-	if err != nil {
-		return nil, fmt.Errorf("store: reading endpoint %d: %w", row.ID, err)
-	}
-	return &subscriber{Subscription: sub, id: row.ID, account: row.Account, created: row.Created}, nil
-}
-
-// subscribers reads all endpoints: at the start, and when another node changed
-// one.
-func (g *group) subscribers() error {
-	list, err := g.fanout.load(g.each)
-	if err == nil {
-		g.subs.reset(list, g.clock.endpoints)
-	}
-	return err
+	sub := &subscriber{id: row.ID, account: row.Account, created: row.Created}
+	err := call("Fanout.Read", func() (err error) {
+		sub.Subscription, err = f.Read(row)
+		return err
+	})
+	return sub, err
 }
 
 // load reads all endpoints.
 func (f *fanout) load(query func(string, []any, func(cursor)) error) (list []*subscriber, err error) {
-	var failed error
-	err = query(f.all, nil, func(c cursor) {
-		sub, err := f.read(scanRecord(f.table, c).Row)
+	err = query(f.table.recordSQL, nil, func(c cursor) {
+		row := scanRecord(f.table, c).Row
+		row.Reshape = row.Seq <= f.table.reshape
+		sub, err := f.read(row)
 		if err != nil {
-			failed = err
-			return
+			f.log.Error("an endpoint cannot be read; what happens is parked for it", "endpoint", row.ID, "error", err)
+			sub.Subscription = Subscription{}
 		}
 		list = append(list, sub)
 	})
-	if err == nil {
-		err = failed
-	}
 	return list, err
+}
+
+// A cursorRow is an event whose fan-out goes on after its transaction.
+type cursorRow struct {
+	seq, account int64
+	after        int64 // the last endpoint that has its delivery
+	at           int64 // the time of the transaction: later endpoints get none
+}
+
+// reread finds out what the endpoints that the current Tx has changed want
+// now. An error is the Tx's.
+func (g *group) reread() error {
+	for _, rec := range g.touched {
+		var sub *subscriber
+		if rec.live {
+			var err error
+			if sub, err = g.fanout.read(rec.Row); err != nil {
+				return err
+			}
+		}
+		g.changed = append(g.changed, changedEndpoint{rec.Account, rec.ID, sub})
+	}
+	return nil
+}
+
+// A changedEndpoint is an endpoint as the current Tx has left it; nil: gone.
+type changedEndpoint struct {
+	account, id int64
+	sub         *subscriber
+}
+
+// fan decides the deliveries of the current Tx's events, which begin at from,
+// for the endpoints as the Tx has left them. An error is of the whole group.
+func (g *group) fan(from int) error {
+	if g.fanout == nil || from == len(g.events) && len(g.changed) == 0 {
+		return nil
+	}
+	if !g.known {
+		if err := g.know(); err != nil {
+			return err
+		}
+	}
+	for _, c := range g.changed {
+		if list, differs := edit(g.endpoints(c.account), c.id, c.sub); differs {
+			g.edited[c.account] = list
+		}
+	}
+	for i := from; i < len(g.events); i++ {
+		g.fanEvent(&g.events[i])
+	}
+	return nil
+}
+
+// know makes sure that the endpoints are known as they are on disk: they are
+// read at the start, and when another node has changed one.
+func (g *group) know() error {
+	if !g.subs.fresh(g.began.endpoints) {
+		list, err := g.fanout.load(g.each)
+		if err != nil {
+			return err
+		}
+		g.subs.reset(list, g.began.endpoints)
+	}
+	g.known = true
+	return nil
+}
+
+// endpoints returns the endpoints of an account as the group sees them by now.
+func (g *group) endpoints(account int64) []*subscriber {
+	if list, is := g.edited[account]; is {
+		return list
+	}
+	return g.subs.list(account)
+}
+
+// audience returns the endpoints that are told of an event.
+func (g *group) audience(e *event.Event) []*subscriber {
+	if e.To != 0 {
+		list := g.endpoints(e.Account)
+		if i, found := place(list, e.To); found {
+			return list[i : i+1]
+		}
+		return nil
+	}
+	if list, is := g.edited[e.Account]; is {
+		return matching(list, e.Type)
+	}
+	return g.subs.match(e.Account, e.Type)
+}
+
+func (g *group) fanEvent(e *event.Event) {
+	list := g.audience(e)
+	if len(list) == 0 {
+		return
+	}
+	shared := new(event.Event)
+	*shared = *e
+	for i, sub := range list {
+		if i == maxFan {
+			g.cursors = append(g.cursors, cursorRow{seq: e.Seq, account: e.Account, after: list[i-1].id, at: g.clock.at})
+			return
+		}
+		g.deliveries = append(g.deliveries, deliver(g.taker, sub, shared, g.clock.at, g.now))
+	}
+}
+
+// deliver makes the delivery of an event to an endpoint, claimed where the
+// dispatcher has a place for it.
+func deliver(taker Taker, sub *subscriber, e *event.Event, born, now int64) event.Delivery {
+	d := event.Delivery{Seq: e.Seq, Endpoint: sub.id, Account: e.Account, Version: sub.Version, Born: born, Due: now, Event: e}
+	switch {
+	case !sub.Enabled:
+		d.Due = event.Parked
+	case taker != nil && taker.Reserve(sub.id):
+		d.Fence, d.Due = taker.Fence(), now+Lease.Microseconds()
+	}
+	return d
+}
+
+// handOff tells what is on disk now, or that nothing is.
+func (g *group) handOff(written bool) {
+	if g.fanout == nil {
+		return
+	}
+	if written && len(g.edited) > 0 {
+		g.subs.learn(g.edited, g.began.endpoints, g.clock.endpoints)
+	}
+	if written && len(g.cursors) > 0 {
+		select {
+		case g.fanning <- struct{}{}:
+		default:
+		}
+	}
+	handOver(g.taker, g.deliveries, written)
+}
+
+// handOver gives a dispatcher the deliveries that were made for it, or where
+// they were not written the places back.
+func handOver(taker Taker, list []event.Delivery, written bool) {
+	if taker == nil {
+		return
+	}
+	var claimed []event.Delivery
+	for i := range list {
+		switch d := &list[i]; {
+		case d.Fence != 0 && written:
+			claimed = append(claimed, *d)
+		case d.Fence != 0:
+			taker.Release(d.Endpoint)
+		case written && d.Due != event.Parked:
+			taker.Wake(d.Endpoint)
+		}
+	}
+	if claimed != nil {
+		taker.Take(claimed)
+	}
+}
+
+// fanOn writes the deliveries of events that have more endpoints than their
+// own transaction took, at the start and whenever there are some.
+func (s *Store) fanOn() {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		more, err := s.fanSlice(s.life)
+		if err != nil && s.life.Err() == nil {
+			s.options.Log.Warn("fanning events out", "error", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		select {
+		case <-s.life.Done():
+			return
+		case <-s.fanning:
+		case <-tick.C:
+		}
+	}
+}
+
+const fanSlice = 500
+
+// fanSlice goes on with the oldest event that no other node is at. It reports
+// whether there was one.
+func (s *Store) fanSlice(ctx context.Context) (more bool, err error) {
+	taker := s.fanout.current()
+	var list []event.Delivery
+	err = s.work(ctx, func(db session) (err error) {
+		handOver(taker, list, false) // of an earlier run
+		list, more, err = s.fanCursor(db, taker, list[:0])
+		return err
+	})
+	handOver(taker, list, err == nil)
+	return more, err
+}
+
+// fanCursor writes a slice of the deliveries of one event and moves its
+// cursor. The list it returns is what had places, also where it fails.
+func (s *Store) fanCursor(db session, taker Taker, list []event.Delivery) ([]event.Delivery, bool, error) {
+	var cur cursorRow
+	err := db.query(skipLocked(db, "SELECT seq, account, after, at FROM fanout ORDER BY seq LIMIT 1{lock}"), nil, func(c cursor) {
+		cur = cursorRow{c.int(0), c.int(1), c.int(2), c.int(3)}
+	})
+	if err != nil || cur.seq == 0 {
+		return list, false, err
+	}
+	e, subs, err := s.rest(db, cur)
+	if err != nil {
+		return list, false, err
+	}
+	now, left := s.now(), len(subs) > fanSlice
+	for _, sub := range subs[:min(len(subs), fanSlice)] {
+		list = append(list, deliver(taker, sub, e, cur.at, now))
+	}
+	if err := insertDeliveries(db, list); err != nil {
+		return list, false, err
+	}
+	if left {
+		_, err = db.run("UPDATE fanout SET after = $1 WHERE seq = $2", list[len(list)-1].Endpoint, cur.seq)
+	} else {
+		_, err = db.run("DELETE FROM fanout WHERE seq = $1", cur.seq)
+	}
+	return list, true, err
+}
+
+// rest returns an event and the endpoints that were there when it happened and
+// have no delivery of it yet. What it reads of endpoints may belong to a
+// transaction that is still open, so it is not remembered.
+func (s *Store) rest(db session, cur cursorRow) (*event.Event, []*subscriber, error) {
+	var e *event.Event
+	err := db.query(eventSQL+" WHERE account = $1 AND seq = $2", []any{cur.account, cur.seq}, func(c cursor) {
+		v := scanEvent(c, cur.account)
+		e = &v
+	})
+	if err != nil || e == nil {
+		return nil, nil, err
+	}
+	var as int64
+	if err := db.query("SELECT endpoints FROM clock", nil, func(c cursor) { as = c.int(0) }); err != nil {
+		return nil, nil, err
+	}
+	var all []*subscriber
+	if s.subs.fresh(as) {
+		all = s.subs.match(e.Account, e.Type)
+	} else {
+		list, err := s.fanout.load(db.query)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the endpoints: %w", err)
+		}
+		all = matching(byAccount(list)[e.Account], e.Type)
+	}
+	var rest []*subscriber
+	for _, sub := range all {
+		if sub.id > cur.after && sub.created <= cur.at {
+			rest = append(rest, sub)
+		}
+	}
+	return e, rest, nil
 }

@@ -20,18 +20,22 @@ type Queue struct {
 // is not 0 and which no other process uses.
 func (s *Store) Queue(fence int64) *Queue { return &Queue{s, fence} }
 
-// Claim leases up to n deliveries of an endpoint that are due, those first
-// that became due first, with their events.
+// claimSQL selects apart from the update, so that it is done once and no more
+// rows are locked than are claimed.
+const claimSQL = `WITH c AS (SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due <= $2 ORDER BY due, seq LIMIT $3{lock})
+	UPDATE delivery SET fence = $4, due = $5 WHERE endpoint = $1 AND seq IN (SELECT seq FROM c) RETURNING ` + claimColumns
+
+// Claim leases up to n deliveries of an endpoint, with their events: those that
+// became due first, in order of their events. It never gives what another has
+// claimed and whose lease has not ended.
 func (q *Queue) Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error) {
 	s := q.store
 	var list []event.Delivery
 	err := s.work(ctx, func(db session) error {
 		list = list[:0]
 		now := s.now()
-		err := db.query(skipLocked(db, `UPDATE delivery SET fence = $1, due = $2 WHERE endpoint = $3 AND seq IN
-			(SELECT seq FROM delivery WHERE endpoint = $3 AND state < 2 AND due <= $4 ORDER BY due, seq LIMIT $5{lock})
-			RETURNING `+deliveryColumns), []any{q.fence, now + lease.Microseconds(), endpoint, now, int64(n)},
-			func(c cursor) { list = append(list, scanDelivery(c).Delivery) })
+		err := db.query(skipLocked(db, claimSQL), []any{endpoint, now, int64(n), q.fence, now + lease.Microseconds()},
+			func(c cursor) { list = append(list, scanClaim(c)) })
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -97,9 +101,13 @@ func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err
 }
 
 // Settle writes down what became of claimed deliveries. An outcome whose fence
-// is not the row's is ignored.
+// is not the row's, or is 0, is ignored. An Outcome's Disable is the caller's to
+// act on.
 func (q *Queue) Settle(ctx context.Context, outcomes []event.Outcome) error {
 	s := q.store
+	if len(outcomes) == 0 {
+		return nil
+	}
 	err := s.work(ctx, func(db session) error { return settleOutcomes(db, outcomes, s.now()) })
 	if err == nil {
 		s.health.note(outcomes)
@@ -126,9 +134,11 @@ func settlementOf(o *event.Outcome, now int64) settlement {
 }
 
 func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
-	list := make([]settlement, len(outcomes))
+	list := make([]settlement, 0, len(outcomes))
 	for i := range outcomes {
-		list[i] = settlementOf(&outcomes[i], now)
+		if outcomes[i].Fence != 0 {
+			list = append(list, settlementOf(&outcomes[i], now))
+		}
 	}
 	if isPostgres(db) {
 		ints := func(f func(settlement) int64) []int64 { return pick(list, f) }
@@ -156,9 +166,13 @@ func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
 	return nil
 }
 
-// Extend keeps the claims on deliveries that are still being sent.
+// Extend keeps the claims on deliveries that are still being sent: each ends a
+// lease from now. Those that are no longer the queue's are left alone.
 func (q *Queue) Extend(ctx context.Context, held []event.Delivery, lease time.Duration) error {
 	s := q.store
+	if len(held) == 0 {
+		return nil
+	}
 	return s.work(ctx, func(db session) error {
 		until := s.now() + lease.Microseconds()
 		if isPostgres(db) {
@@ -184,15 +198,30 @@ func (q *Queue) Orphans(ctx context.Context) error {
 	if _, shared := s.engine.(*postgresEngine); shared {
 		return nil
 	}
-	for {
-		var n int64
-		err := s.work(ctx, func(db session) (err error) {
-			n, err = db.run(`UPDATE delivery SET fence = 0, due = $1 WHERE (endpoint, seq) IN
-				(SELECT endpoint, seq FROM delivery WHERE state < 2 AND fence <> 0 AND fence <> $2 LIMIT $3)`, s.now(), q.fence, int64(parkSlice))
-			return err
+	var list []deliveryKey
+	// One walk over what is open, beside the writer.
+	err := s.read(ctx, orphanSQL, []any{q.fence}, func(c cursor) { list = append(list, deliveryKey{c.int(0), c.int(1), c.int(2)}) })
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(list, parkSlice) {
+		err := s.work(ctx, func(db session) error {
+			now := s.now()
+			for _, k := range part {
+				if _, err := db.run("UPDATE delivery SET fence = 0, due = $1 WHERE endpoint = $2 AND seq = $3 AND fence = $4", now, k.endpoint, k.seq, k.fence); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
-		if err != nil || n < parkSlice {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
+
+const orphanSQL = "SELECT endpoint, seq, fence FROM delivery WHERE state < 2 AND fence <> 0 AND fence <> $1"
+
+// A deliveryKey names a delivery, and who had claimed it.
+type deliveryKey struct{ endpoint, seq, fence int64 }
