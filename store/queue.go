@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -123,6 +124,9 @@ type settlement struct {
 
 func settlementOf(o *event.Outcome, now int64) settlement {
 	t := settlement{endpoint: o.Endpoint, seq: o.Seq, fence: o.Fence, state: int64(o.State), due: o.Due, reason: o.Reason}
+	if !storable(t.reason) { // one that no column takes would keep the others from being written
+		t.reason = strings.ToValidUTF8(strings.ReplaceAll(t.reason, "\x00", "\uFFFD"), "\uFFFD")
+	}
 	if o.State == event.Delivered || o.State == event.Dead {
 		t.done, t.due = now, 0
 	}
