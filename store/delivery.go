@@ -71,8 +71,20 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 		return nil, err
 	}
 	defer s.leave()
+	b := q.text()
+	sql := s.dead(string(b.text))
+	var rows []DeliveryRow
+	err := s.engine.query(ctx, sql, b.args, func(c cursor) { rows = append(rows, scanDelivery(c)) })
+	if q.Back {
+		slices.Reverse(rows)
+	}
+	return rows, err
+}
+
+// text is the query in SQL.
+func (q *DeliveryQuery) text() sqlText {
 	b := sqlText{text: append(make([]byte, 0, 256), "SELECT "+deliveryColumns+" FROM delivery"...)}
-	b.deliveries(&q)
+	b.deliveries(q)
 	down := q.Desc != q.Back
 	if q.After != nil {
 		b.and("(seq, endpoint) ", direction(down)+"(", q.After.Key)
@@ -82,12 +94,7 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 	}
 	b.order(down, "seq", "endpoint")
 	b.window(q.Limit, q.Offset)
-	var rows []DeliveryRow
-	err := s.engine.query(ctx, string(b.text), b.args, func(c cursor) { rows = append(rows, scanDelivery(c)) })
-	if q.Back {
-		slices.Reverse(rows)
-	}
-	return rows, err
+	return b
 }
 
 // CountDeliveries returns how many deliveries Deliveries would walk without
@@ -95,12 +102,15 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 func (s *Store) CountDeliveries(ctx context.Context, q DeliveryQuery) (int64, error) {
 	b := sqlText{text: []byte("SELECT count(*) FROM delivery")}
 	b.deliveries(&q)
-	return s.number(ctx, string(b.text), b.args...)
+	return s.number(ctx, s.dead(string(b.text)), b.args...)
 }
 
 // deliveries adds what selects deliveries. The states are written out, so that
 // partial indexes can be used.
 func (b *sqlText) deliveries(q *DeliveryQuery) {
+	if q.Endpoint != 0 && q.State != nil && *q.State == event.Dead {
+		b.text = append(b.text, "{dead}"...)
+	}
 	if q.Endpoint != 0 {
 		b.and("endpoint ", "= ", q.Endpoint)
 	}
@@ -156,9 +166,9 @@ const bornSince = "born >= {since} AND seq > coalesce((SELECT t.seq FROM tick AS
 // selection and the update.
 var (
 	recoverSQL = `UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = ''
-		WHERE endpoint = $2 AND state = 3 AND seq IN (SELECT seq FROM delivery WHERE endpoint = $2 AND state = 3 AND seq > $3 AND ` +
+		WHERE endpoint = $2 AND state = 3 AND seq IN (SELECT seq FROM delivery{dead} WHERE endpoint = $2 AND state = 3 AND seq > $3 AND ` +
 		strings.ReplaceAll(bornSince, "{since}", "$4") + ` ORDER BY seq LIMIT $5) RETURNING seq`
-	recoverableSQL = "SELECT count(*) FROM delivery WHERE endpoint = $1 AND state = 3 AND " + strings.ReplaceAll(bornSince, "{since}", "$2")
+	recoverableSQL = "SELECT count(*) FROM delivery{dead} WHERE endpoint = $1 AND state = 3 AND " + strings.ReplaceAll(bornSince, "{since}", "$2")
 )
 
 // Recover gives dead deliveries of an endpoint, written at since or later and
@@ -168,7 +178,7 @@ var (
 func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, n int) (last int64, count int, err error) {
 	err = s.work(ctx, func(db session) error {
 		last, count = after, 0
-		return db.query(recoverSQL, []any{due, endpoint, after, since, int64(n)},
+		return db.query(s.dead(recoverSQL), []any{due, endpoint, after, since, int64(n)},
 			func(c cursor) { last, count = max(last, c.int(0)), count+1 })
 	})
 	if err == nil && count > 0 {
@@ -179,7 +189,7 @@ func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, 
 
 // Recoverable counts what Recover would give a fresh budget.
 func (s *Store) Recoverable(ctx context.Context, endpoint, since int64) (int64, error) {
-	return s.number(ctx, recoverableSQL, endpoint, since)
+	return s.number(ctx, s.dead(recoverableSQL), endpoint, since)
 }
 
 const parkSlice = 1000
@@ -187,7 +197,7 @@ const parkSlice = 1000
 const (
 	parkSQL = `UPDATE delivery SET due = $1, fence = 0 WHERE endpoint = $2 AND state < 2 AND fence = 0 AND seq IN
 		(SELECT seq FROM delivery WHERE endpoint = $2 AND state < 2 AND due < $1 AND fence = 0 ORDER BY due LIMIT $3)`
-	parkedSQL = "SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due = $2 ORDER BY seq LIMIT $3"
+	parkedSQL = "SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due >= $2 ORDER BY due, seq LIMIT $3"
 	unparkSQL = "UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND state < 2 AND due = $4"
 	unparkAll = `UPDATE delivery AS d SET due = u.due FROM unnest($1::bigint[], $2::bigint[]) AS u (due, seq)
 		WHERE d.endpoint = $3 AND d.seq = u.seq AND d.state < 2 AND d.due = $4`
@@ -259,6 +269,16 @@ func (s *Store) Backlog(ctx context.Context) (open, dead int64, err error) {
 	}
 	dead, err = s.number(ctx, "SELECT count(*) FROM delivery WHERE state = 3")
 	return open, dead, err
+}
+
+// dead makes SQLite use the index of dead deliveries. Without statistics it
+// prefers the table, where it would walk past all others of an endpoint.
+func (s *Store) dead(sql string) string {
+	hint := ""
+	if _, ok := s.engine.(*sqliteEngine); ok {
+		hint = " INDEXED BY delivery_dead"
+	}
+	return strings.Replace(sql, "{dead}", hint, 1)
 }
 
 // isPostgres reports which database a session is on.

@@ -22,6 +22,7 @@ import (
 type postgresEngine struct {
 	pool    *pgxpool.Pool // reads, and what is done alone
 	writers *pgxpool.Pool // of groups
+	workers *pgxpool.Pool // of transactions beside the groups
 	texts   []*postgresText
 
 	lookups chan *lookup
@@ -42,6 +43,13 @@ const (
 const writerSettings = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 	SET plan_cache_mode = force_generic_plan; SET jit = off; SET idle_in_transaction_session_timeout = '60s'`
 
+// The workers besides take the first few of many, in the order of an index:
+// what would have to gather all of them first is not for them.
+const workerSettings = writerSettings + "; SET enable_bitmapscan = off; SET enable_sort = off"
+
+// How many transactions run beside the groups. Each is a round trip or two.
+const postgresWorkers = 8
+
 func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (engine, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -53,11 +61,14 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
-	writing := config.Copy()
-	writing.MaxConns, writing.MinConns, writing.MinIdleConns = 2, 0, 0 // one, and one that is being replaced
-	writing.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.PgConn().Exec(ctx, writerSettings).ReadAll()
-		return err
+	with := func(conns int32, settings string) *pgxpool.Config {
+		c := config.Copy()
+		c.MaxConns, c.MinConns, c.MinIdleConns = conns, 0, 0
+		c.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.PgConn().Exec(ctx, settings).ReadAll()
+			return err
+		}
+		return c
 	}
 	e := new(postgresEngine)
 	for _, t := range list {
@@ -70,7 +81,13 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		e.pool.Close()
 		return nil, unavailable(oneLine(err))
 	}
-	if e.writers, err = pgxpool.NewWithConfig(ctx, writing); err != nil {
+	// One writer, and one that is being replaced.
+	if e.writers, err = pgxpool.NewWithConfig(ctx, with(2, writerSettings)); err != nil {
+		e.pool.Close()
+		return nil, oneLine(err)
+	}
+	if e.workers, err = pgxpool.NewWithConfig(ctx, with(min(postgresWorkers, config.MaxConns), workerSettings)); err != nil {
+		e.writers.Close()
 		e.pool.Close()
 		return nil, oneLine(err)
 	}
@@ -89,6 +106,7 @@ func oneLine(err error) error {
 func (e *postgresEngine) close() error {
 	close(e.lookups)
 	e.looking.Wait()
+	e.workers.Close()
 	e.writers.Close()
 	e.pool.Close()
 	return nil
@@ -140,7 +158,7 @@ func (e *postgresEngine) alone(ctx context.Context, f func(session) error) error
 // turns out to be dead.
 func (e *postgresEngine) transact(ctx context.Context, f func(session) error) error {
 	try := func() error {
-		return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, e.workers, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			return f(&postgresSession{ctx, tx})
 		})
 	}

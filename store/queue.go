@@ -73,22 +73,34 @@ func attach(db session, list []event.Delivery) error {
 }
 
 // dueSQL walks from endpoint to endpoint, without reading what lies between.
-const dueSQL = `WITH RECURSIVE e (endpoint) AS (
+const dueSQL = endpointsSQL + `SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL`
+
+// endpointsSQL are the endpoints that have open deliveries, and a NULL.
+const endpointsSQL = `WITH RECURSIVE e (endpoint) AS (
 	SELECT min(endpoint) FROM delivery WHERE state < 2
 	UNION ALL
 	SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL
-) SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL`
+) `
+
+// On PostgreSQL an order that one index has keeps it from another, in which it
+// would walk past all that is not open.
+const postgresDueSQL = `WITH RECURSIVE e AS (
+	(SELECT endpoint, due FROM delivery WHERE state < 2 ORDER BY endpoint, due LIMIT 1)
+	UNION ALL
+	SELECT n.endpoint, n.due FROM e CROSS JOIN LATERAL
+	(SELECT d.endpoint, d.due FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint ORDER BY d.endpoint, d.due LIMIT 1) AS n
+) SELECT endpoint, due FROM e`
 
 // Due returns the endpoints that have a delivery which is due and not claimed,
 // or whose claim has ended, and when the next of the others is due.
 func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err error) {
 	s := q.store
-	if err := s.enter(); err != nil {
-		return nil, time.Time{}, err
+	sql := dueSQL
+	if _, ok := s.engine.(*postgresEngine); ok {
+		sql = postgresDueSQL
 	}
-	defer s.leave()
 	now, soonest := s.now(), event.Parked
-	err = s.engine.query(ctx, dueSQL, nil, func(c cursor) {
+	err = s.read(ctx, sql, nil, func(c cursor) {
 		if due := c.int(1); due <= now {
 			endpoints = append(endpoints, c.int(0))
 		} else {
@@ -203,8 +215,8 @@ func (q *Queue) Orphans(ctx context.Context) error {
 		return nil
 	}
 	var list []deliveryKey
-	// One walk over what is open, beside the writer.
-	err := s.read(ctx, orphanSQL, []any{q.fence}, func(c cursor) { list = append(list, deliveryKey{c.int(0), c.int(1), c.int(2)}) })
+	// What has run out can be claimed as it is.
+	err := s.read(ctx, orphanSQL, []any{s.now(), event.Parked, q.fence}, func(c cursor) { list = append(list, deliveryKey{c.int(0), c.int(1), c.int(2)}) })
 	if err != nil {
 		return err
 	}
@@ -225,7 +237,8 @@ func (q *Queue) Orphans(ctx context.Context) error {
 	return nil
 }
 
-const orphanSQL = "SELECT endpoint, seq, fence FROM delivery WHERE state < 2 AND fence <> 0 AND fence <> $1"
+const orphanSQL = endpointsSQL + `SELECT d.endpoint, d.seq, d.fence FROM e CROSS JOIN delivery AS d
+	WHERE d.endpoint = e.endpoint AND d.state < 2 AND d.due > $1 AND d.due < $2 AND d.fence <> 0 AND d.fence <> $3`
 
 // A deliveryKey names a delivery, and who had claimed it.
 type deliveryKey struct{ endpoint, seq, fence int64 }

@@ -22,8 +22,10 @@ CREATE TABLE delivery (
 ) WITHOUT ROWID;
 CREATE INDEX delivery_account ON delivery (account, seq, endpoint);
 CREATE INDEX delivery_state ON delivery (account, state, seq, endpoint) WHERE state <> 2;
-CREATE INDEX delivery_due ON delivery (endpoint, due, seq, fence) WHERE state < 2;
-CREATE INDEX delivery_dead ON delivery (endpoint, seq) WHERE state = 3;
+-- Both hold the state, though it is in their conditions: without it SQLite looks
+-- every row up in the table.
+CREATE INDEX delivery_due ON delivery (endpoint, due, seq, fence, state) WHERE state < 2;
+CREATE INDEX delivery_dead ON delivery (endpoint, seq, born, state) WHERE state = 3;
 
 -- Events that have more endpoints than one transaction takes: who is behind
 -- after still has to get a delivery.
