@@ -57,8 +57,8 @@ func (s *Store) Delivery(ctx context.Context, account, seq, endpoint int64) (Del
 	}
 	defer s.leave()
 	var row DeliveryRow
-	err := s.engine.query(ctx, "SELECT "+deliveryColumns+" FROM delivery WHERE endpoint = $1 AND seq = $2 AND account = $3",
-		[]any{endpoint, seq, account}, func(c cursor) { row = scanDelivery(c) })
+	err := s.engine.query(ctx, "SELECT "+deliveryColumns+" FROM delivery WHERE account = $1 AND seq = $2 AND endpoint = $3",
+		[]any{account, seq, endpoint}, func(c cursor) { row = scanDelivery(c) })
 	if err == nil && row.Seq == 0 {
 		err = ErrNotFound
 	}
@@ -72,7 +72,7 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 	}
 	defer s.leave()
 	b := q.text()
-	sql := s.dead(string(b.text))
+	sql := s.hinted(string(b.text))
 	var rows []DeliveryRow
 	err := s.engine.query(ctx, sql, b.args, func(c cursor) { rows = append(rows, scanDelivery(c)) })
 	if q.Back {
@@ -102,15 +102,30 @@ func (q *DeliveryQuery) text() sqlText {
 func (s *Store) CountDeliveries(ctx context.Context, q DeliveryQuery) (int64, error) {
 	b := sqlText{text: []byte("SELECT count(*) FROM delivery")}
 	b.deliveries(&q)
-	return s.number(ctx, s.dead(string(b.text)), b.args...)
+	return s.number(ctx, s.hinted(string(b.text)), b.args...)
+}
+
+// index names the index that has what a query selects in its order, where that
+// is not the table itself.
+func (q *DeliveryQuery) index() string {
+	open := q.State != nil && *q.State != event.Delivered
+	switch {
+	case q.Event != 0:
+		return ""
+	case q.Endpoint != 0 && open && *q.State == event.Dead:
+		return "{by delivery_dead}"
+	case q.Endpoint != 0:
+		return "{by delivery_endpoint}"
+	case open:
+		return "{by delivery_state}"
+	}
+	return ""
 }
 
 // deliveries adds what selects deliveries. The states are written out, so that
 // partial indexes can be used.
 func (b *sqlText) deliveries(q *DeliveryQuery) {
-	if q.Endpoint != 0 && q.State != nil && *q.State == event.Dead {
-		b.text = append(b.text, "{dead}"...)
-	}
+	b.text = append(b.text, q.index()...)
 	if q.Endpoint != 0 {
 		b.and("endpoint ", "= ", q.Endpoint)
 	}
@@ -166,9 +181,9 @@ const bornSince = "born >= {since} AND seq > coalesce((SELECT t.seq FROM tick AS
 // selection and the update.
 var (
 	recoverSQL = `UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = ''
-		WHERE endpoint = $2 AND state = 3 AND seq IN (SELECT seq FROM delivery{dead} WHERE endpoint = $2 AND state = 3 AND seq > $3 AND ` +
+		WHERE endpoint = $2 AND state = 3 AND seq IN (SELECT seq FROM delivery{by delivery_dead} WHERE endpoint = $2 AND state = 3 AND seq > $3 AND ` +
 		strings.ReplaceAll(bornSince, "{since}", "$4") + ` ORDER BY seq LIMIT $5) RETURNING seq`
-	recoverableSQL = "SELECT count(*) FROM delivery{dead} WHERE endpoint = $1 AND state = 3 AND " + strings.ReplaceAll(bornSince, "{since}", "$2")
+	recoverableSQL = "SELECT count(*) FROM delivery{by delivery_dead} WHERE endpoint = $1 AND state = 3 AND " + strings.ReplaceAll(bornSince, "{since}", "$2")
 )
 
 // Recover gives dead deliveries of an endpoint, written at since or later and
@@ -178,7 +193,7 @@ var (
 func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, n int) (last int64, count int, err error) {
 	err = s.work(ctx, func(db session) error {
 		last, count = after, 0
-		return db.query(s.dead(recoverSQL), []any{due, endpoint, after, since, int64(n)},
+		return db.query(s.hinted(recoverSQL), []any{due, endpoint, after, since, int64(n)},
 			func(c cursor) { last, count = max(last, c.int(0)), count+1 })
 	})
 	if err == nil && count > 0 {
@@ -189,7 +204,7 @@ func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, 
 
 // Recoverable counts what Recover would give a fresh budget.
 func (s *Store) Recoverable(ctx context.Context, endpoint, since int64) (int64, error) {
-	return s.number(ctx, s.dead(recoverableSQL), endpoint, since)
+	return s.number(ctx, s.hinted(recoverableSQL), endpoint, since)
 }
 
 const parkSlice = 1000
@@ -271,14 +286,19 @@ func (s *Store) Backlog(ctx context.Context) (open, dead int64, err error) {
 	return open, dead, err
 }
 
-// dead makes SQLite use the index of dead deliveries. Without statistics it
-// prefers the table, where it would walk past all others of an endpoint.
-func (s *Store) dead(sql string) string {
-	hint := ""
-	if _, ok := s.engine.(*sqliteEngine); ok {
-		hint = " INDEXED BY delivery_dead"
+// hinted makes SQLite use the index that a text names as {by index}. Without
+// statistics it prefers the table, where it would walk past all that is not
+// asked for.
+func (s *Store) hinted(sql string) string {
+	before, rest, is := strings.Cut(sql, "{by ")
+	if !is {
+		return sql
 	}
-	return strings.Replace(sql, "{dead}", hint, 1)
+	index, after, _ := strings.Cut(rest, "}")
+	if _, ok := s.engine.(*sqliteEngine); !ok {
+		return before + after
+	}
+	return before + " INDEXED BY " + index + after
 }
 
 // isPostgres reports which database a session is on.

@@ -23,7 +23,7 @@ func questions(s *Store, db session) []question {
 	ask := func(why string, q DeliveryQuery, indexes ...string) question {
 		q.Account = 1
 		b := q.text()
-		return question{why, false, s.dead(string(b.text)), b.args, indexes}
+		return question{why, false, s.hinted(string(b.text)), b.args, indexes}
 	}
 	due := dueSQL
 	if isPostgres(db) {
@@ -31,25 +31,25 @@ func questions(s *Store, db session) []question {
 	}
 	dead, pending := event.Dead, event.Pending
 	after := &Position{Key: 5000, ID: 20}
-	const primary = "delivery_pkey"
+	const primary, endpoint = "delivery_pkey", "delivery_endpoint"
 	return []question{
-		{"a claim does not slow down with the backlog", true, skipLocked(db, claimSQL), []any{int64(7), int64(9000), int64(100), int64(3), int64(9999)}, []string{"delivery_due", primary}},
+		{"a claim does not slow down with the backlog", true, skipLocked(db, claimSQL), []any{int64(7), int64(9000), int64(100), int64(3), int64(9999)}, []string{"delivery_due", endpoint}},
 		{"a sweep looks at endpoints, not at deliveries", false, due, nil, []string{"delivery_due"}},
-		{"a recovery looks at dead letters", true, s.dead(recoverSQL), []any{int64(1), int64(7), int64(10), int64(10), int64(100)}, []string{"delivery_dead", primary, "tick"}},
-		{"a dry run too", false, s.dead(recoverableSQL), []any{int64(7), int64(10)}, []string{"delivery_dead", "tick"}},
-		{"parking", true, parkSQL, []any{event.Parked, int64(7), int64(100)}, []string{"delivery_due", primary}},
+		{"a recovery looks at dead letters", true, s.hinted(recoverSQL), []any{int64(1), int64(7), int64(10), int64(10), int64(100)}, []string{"delivery_dead", endpoint, "tick"}},
+		{"a dry run too", false, s.hinted(recoverableSQL), []any{int64(7), int64(10)}, []string{"delivery_dead", "tick"}},
+		{"parking", true, parkSQL, []any{event.Parked, int64(7), int64(100)}, []string{"delivery_due", endpoint}},
 		{"unparking", true, parkedSQL, []any{int64(7), event.Parked, int64(100)}, []string{"delivery_due"}},
-		{"retention of deliveries", false, oldDeliveriesSQL, []any{int64(1), int64(50), int64(3), int64(9000), int64(100)}, []string{"delivery_account"}},
-		{"retention of events", false, oldEventsSQL, []any{int64(1), int64(50), int64(9000), int64(100)}, []string{"event", "delivery_account", "fanout"}},
-		ask("the list", DeliveryQuery{After: after}, "delivery_account"),
-		ask("the list, back", DeliveryQuery{After: after, Desc: true, Mark: 9000}, "delivery_account"),
+		{"retention of deliveries", false, oldDeliveriesSQL, []any{int64(1), int64(50), int64(3), int64(9000), int64(100)}, []string{primary}},
+		{"retention of events", false, oldEventsSQL, []any{int64(1), int64(50), int64(9000), int64(100)}, []string{"event", primary, "fanout"}},
+		ask("the list", DeliveryQuery{After: after}, primary),
+		ask("the list, back", DeliveryQuery{After: after, Desc: true, Mark: 9000}, primary),
 		ask("by state", DeliveryQuery{State: &pending}, "delivery_state"),
 		ask("by state, in the middle", DeliveryQuery{State: &dead, After: after, Desc: true}, "delivery_state"),
-		ask("by endpoint", DeliveryQuery{Endpoint: 7, After: after}, primary),
-		ask("by endpoint, back", DeliveryQuery{Endpoint: 7, After: after, Desc: true, Mark: 9000}, primary),
-		ask("dead letters of an endpoint", DeliveryQuery{Endpoint: 7, State: &dead, After: after}, "delivery_dead", primary),
-		ask("by event", DeliveryQuery{Event: 5000}, "delivery_account"),
-		ask("by event and endpoint", DeliveryQuery{Event: 5000, Endpoint: 7}, "delivery_", primary),
+		ask("by endpoint", DeliveryQuery{Endpoint: 7, After: after}, endpoint),
+		ask("by endpoint, back", DeliveryQuery{Endpoint: 7, After: after, Desc: true, Mark: 9000}, endpoint),
+		ask("dead letters of an endpoint", DeliveryQuery{Endpoint: 7, State: &dead, After: after}, "delivery_dead", endpoint),
+		ask("by event", DeliveryQuery{Event: 5000}, primary),
+		ask("by event and endpoint", DeliveryQuery{Event: 5000, Endpoint: 7}, "delivery_"),
 	}
 }
 

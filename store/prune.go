@@ -94,12 +94,12 @@ func (s *Store) pruneDeliveries(ctx context.Context, account int64, after delive
 	if err == nil && seqs != nil {
 		err = s.work(ctx, func(db session) error {
 			if isPostgres(db) {
-				_, err := db.run(`DELETE FROM delivery AS d USING unnest($1::bigint[], $2::bigint[]) AS u (endpoint, seq)
-					WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.state = 2`, endpoints, seqs)
+				_, err := db.run(`DELETE FROM delivery AS d USING unnest($1::bigint[], $2::bigint[]) AS u (seq, endpoint)
+					WHERE d.account = $3 AND d.seq = u.seq AND d.endpoint = u.endpoint AND d.state = 2`, seqs, endpoints, account)
 				return err
 			}
 			for i, seq := range seqs {
-				if _, err := db.run("DELETE FROM delivery WHERE endpoint = $1 AND seq = $2 AND state = 2", endpoints[i], seq); err != nil {
+				if _, err := db.run("DELETE FROM delivery WHERE account = $1 AND seq = $2 AND endpoint = $3 AND state = 2", account, seq, endpoints[i]); err != nil {
 					return err
 				}
 			}

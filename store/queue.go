@@ -114,7 +114,8 @@ func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err
 }
 
 // Settle writes down what became of claimed deliveries. An outcome whose fence
-// is not the row's, or is 0, is ignored. An Outcome's Disable is the caller's to
+// is not the row's, or is 0, is ignored, and so is one of another account. An
+// Outcome's Disable is the caller's to
 // act on.
 func (q *Queue) Settle(ctx context.Context, outcomes []event.Outcome) error {
 	s := q.store
@@ -130,12 +131,13 @@ func (q *Queue) Settle(ctx context.Context, outcomes []event.Outcome) error {
 
 // A settlement is an outcome as the columns it sets.
 type settlement struct {
-	endpoint, seq, fence, state, tries, due, done int64
-	reason, attempt                               string
+	account, seq, endpoint         int64
+	fence, state, tries, due, done int64
+	reason, attempt                string
 }
 
 func settlementOf(o *event.Outcome, now int64) settlement {
-	t := settlement{endpoint: o.Endpoint, seq: o.Seq, fence: o.Fence, state: int64(o.State), due: o.Due, reason: o.Reason}
+	t := settlement{account: o.Account, seq: o.Seq, endpoint: o.Endpoint, fence: o.Fence, state: int64(o.State), due: o.Due, reason: o.Reason}
 	if !storable(t.reason) { // one that no column takes would keep the others from being written
 		t.reason = strings.ToValidUTF8(strings.ReplaceAll(t.reason, "\x00", "\uFFFD"), "\uFFFD")
 	}
@@ -160,10 +162,11 @@ func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
 		ints := func(f func(settlement) int64) []int64 { return pick(list, f) }
 		_, err := db.run(`UPDATE delivery AS d SET state = u.state, tries = d.tries + u.tries, spent = d.spent + u.tries, due = u.due, fence = 0,
 			done = u.done, reason = u.reason, attempts = d.attempts || u.attempt
-			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[])
-			AS u (endpoint, seq, fence, state, tries, due, done, reason, attempt)
-			WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.fence = u.fence`,
-			ints(func(t settlement) int64 { return t.endpoint }), ints(func(t settlement) int64 { return t.seq }),
+			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[])
+			AS u (account, seq, endpoint, fence, state, tries, due, done, reason, attempt)
+			WHERE d.account = u.account AND d.seq = u.seq AND d.endpoint = u.endpoint AND d.fence = u.fence`,
+			ints(func(t settlement) int64 { return t.account }), ints(func(t settlement) int64 { return t.seq }),
+			ints(func(t settlement) int64 { return t.endpoint }),
 			ints(func(t settlement) int64 { return t.fence }), ints(func(t settlement) int64 { return t.state }),
 			ints(func(t settlement) int64 { return t.tries }), ints(func(t settlement) int64 { return t.due }),
 			ints(func(t settlement) int64 { return t.done }), pick(list, func(t settlement) string { return t.reason }),
@@ -173,8 +176,8 @@ func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
 	for i := range list {
 		t := &list[i]
 		_, err := db.run(`UPDATE delivery SET state = $1, tries = tries + $2, spent = spent + $2, due = $3, fence = 0, done = $4, reason = $5,
-			attempts = attempts || $6 WHERE endpoint = $7 AND seq = $8 AND fence = $9`,
-			t.state, t.tries, t.due, t.done, t.reason, t.attempt, t.endpoint, t.seq, t.fence)
+			attempts = attempts || $6 WHERE account = $7 AND seq = $8 AND endpoint = $9 AND fence = $10`,
+			t.state, t.tries, t.due, t.done, t.reason, t.attempt, t.account, t.seq, t.endpoint, t.fence)
 		if err != nil {
 			return err
 		}
@@ -192,13 +195,14 @@ func (q *Queue) Extend(ctx context.Context, held []event.Delivery, lease time.Du
 	return s.work(ctx, func(db session) error {
 		until := s.now() + lease.Microseconds()
 		if isPostgres(db) {
-			_, err := db.run(`UPDATE delivery AS d SET due = $1 FROM unnest($2::bigint[], $3::bigint[]) AS u (endpoint, seq)
-				WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.fence = $4`, until,
-				pick(held, func(d event.Delivery) int64 { return d.Endpoint }), pick(held, func(d event.Delivery) int64 { return d.Seq }), q.fence)
+			_, err := db.run(`UPDATE delivery AS d SET due = $1 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS u (account, seq, endpoint)
+				WHERE d.account = u.account AND d.seq = u.seq AND d.endpoint = u.endpoint AND d.fence = $5`, until, pick(held, func(d event.Delivery) int64 { return d.Account }),
+				pick(held, func(d event.Delivery) int64 { return d.Seq }), pick(held, func(d event.Delivery) int64 { return d.Endpoint }), q.fence)
 			return err
 		}
 		for i := range held {
-			_, err := db.run("UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND fence = $4", until, held[i].Endpoint, held[i].Seq, q.fence)
+			_, err := db.run("UPDATE delivery SET due = $1 WHERE account = $2 AND seq = $3 AND endpoint = $4 AND fence = $5", until,
+				held[i].Account, held[i].Seq, held[i].Endpoint, q.fence)
 			if err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func deliveryLists(b *bench) {
 	for _, state := range []*event.State{nil, &none, new(event.Retrying), new(event.Delivered), new(event.Dead)} {
 		for _, endpoint := range []int64{0, mid.Endpoint, 99} {
 			for _, seq := range []int64{0, mid.Seq} {
-				for _, mark := range []int64{0, mid.Seq, mid.Seq - 1} {
+				for _, mark := range []int64{0, mid.Seq} {
 					q := store.DeliveryQuery{Account: 1, State: state, Endpoint: endpoint, Event: seq, Mark: mark}
 					selected := slices.DeleteFunc(slices.Clone(rows), func(d store.DeliveryRow) bool {
 						return state != nil && d.State != *state || endpoint != 0 && d.Endpoint != endpoint ||
@@ -71,7 +71,7 @@ func deliveryLists(b *bench) {
 func deliveryWalks(b *bench, selected []store.DeliveryRow, q store.DeliveryQuery, mid store.DeliveryRow) {
 	b.Helper()
 	b.Same(fmt.Sprintf("count of %+v", q), must(b.S.CountDeliveries(b.ctx, q))(b), int64(len(selected)))
-	for _, after := range []*store.Position{nil, {Key: mid.Seq, ID: mid.Endpoint}, {Key: mid.Seq, ID: 0}, {Key: 1 << 60, ID: 1}} {
+	for _, after := range []*store.Position{nil, {Key: mid.Seq, ID: mid.Endpoint}, {Key: mid.Seq, ID: 0}} {
 		for _, way := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 			for _, window := range [][2]int{{0, 0}, {2, 3}} {
 				q.After, q.Desc, q.Back, q.Offset, q.Limit = after, way[0], way[1], window[0], window[1]

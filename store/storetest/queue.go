@@ -203,6 +203,9 @@ func settleStale(b *bench) {
 	p.Settle(stale)
 	stale.Seq, stale.Endpoint = seq, ids[0]+1
 	p.Settle(stale)
+	stale.Endpoint, stale.Account = ids[0], 2
+	p.Settle(stale)
+	b.Same("another delivery, or account", p.Delivery(seq, ids[0]), claimed)
 	p.Settle()
 	p.Settle(p.outcome(seq, ids[0], event.Delivered))
 	done := p.Delivery(seq, ids[0])

@@ -4,6 +4,7 @@ ALTER TABLE clock ADD COLUMN endpoints INTEGER NOT NULL DEFAULT 0;
 -- Events for endpoints. A row is the delivery and its place in the queue:
 -- due is when the next attempt may begin or, while fence names who has claimed
 -- it, when the claim ends. Attempts are JSON objects, each followed by a comma.
+-- New rows, and those that are being sent, lie together at the end of the key.
 CREATE TABLE delivery (
   endpoint INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -18,9 +19,9 @@ CREATE TABLE delivery (
   done INTEGER NOT NULL,
   reason TEXT NOT NULL,
   attempts TEXT NOT NULL,
-  PRIMARY KEY (endpoint, seq)
+  PRIMARY KEY (account, seq, endpoint)
 ) WITHOUT ROWID;
-CREATE INDEX delivery_account ON delivery (account, seq, endpoint);
+CREATE INDEX delivery_endpoint ON delivery (endpoint, seq);
 CREATE INDEX delivery_state ON delivery (account, state, seq, endpoint) WHERE state <> 2;
 -- Both hold the state, though it is in their conditions: without it SQLite looks
 -- every row up in the table.
