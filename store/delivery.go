@@ -173,7 +173,7 @@ func (s *Store) wake(endpoint int64) {
 	}
 }
 
-// bornSince selects what was written at $1 or later. What a tick says was
+// bornSince selects what was written at {since} or later. What a tick says was
 // written earlier is not looked at.
 const bornSince = "born >= {since} AND seq > coalesce((SELECT t.seq FROM tick AS t WHERE t.at < {since} ORDER BY t.at DESC LIMIT 1), 0)"
 

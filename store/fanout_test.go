@@ -41,21 +41,21 @@ func (p *places) count(n *int, by int) bool {
 func fanned(t *testing.T, open func(tables ...*Table) (*Store, error)) (s *Store, endpoints *Table, g *group, p *places) {
 	endpoints = &Table{Name: "endpoints"}
 	s = opened(t, open, endpoints)
-	s.options.Fanout = &Fanout{Endpoints: endpoints, Read: func(row Row) (Subscription, error) {
+	f, err := s.newFanout(&Fanout{Endpoints: endpoints, Read: func(row Row) (Subscription, error) {
 		want := strings.TrimSuffix(strings.TrimPrefix(string(row.Doc), `{"text":"`), `"}`)
 		if want == "explode" {
 			panic("no")
 		}
 		return Subscription{Types: strings.Fields(want), Enabled: !strings.Contains(want, "off")}, nil
-	}}
-	var err error
-	if s.fanout, err = s.newFanout(s.options.Fanout); err != nil {
+	}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	p = new(places)
-	s.SetTaker(p)
+	taker := Taker(p)
+	f.taker.Store(&taker)
 	g = newGroup(s.list)
-	g.fanout, g.subs, g.fanning = s.fanout, &s.subs, s.fanning
+	g.fanout, g.subs, g.fanning = f, new(subscriptions), make(chan struct{}, 1)
 	return s, endpoints, g, p
 }
 
