@@ -7,12 +7,13 @@
 #   make lint-openapi    the served OpenAPI description, by two linters
 #   make bench           Parley's own figures
 #   make bench-peers     the same work done by other projects
+#   make bench-bytes     what serving files and ranges costs, beside others
 
 # Without a usable git checkout the binary is built without its revision.
 VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 ARGS ?=
 
-.PHONY: build run test lint lint-openapi bench bench-peers clean
+.PHONY: build run test lint lint-openapi bench bench-peers bench-bytes clean
 
 build:
 	@CGO_ENABLED=0 go build $(VCS) -o bin/parley ./cmd/parley
@@ -34,6 +35,9 @@ bench:
 
 bench-peers:
 	@cd bench/peers && go run . $(ARGS)
+
+bench-bytes:
+	@go run ./bench/bytes $(ARGS)
 
 clean:
 	rm -rf bin

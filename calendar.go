@@ -7,6 +7,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/parley-api/parley/internal/notice"
+	"github.com/parley-api/parley/internal/usage"
+	"github.com/parley-api/parley/resource"
+	"github.com/parley-api/parley/store"
 	"github.com/parley-api/parley/version"
 )
 
@@ -20,6 +24,17 @@ type calendarFile struct {
 		Sunset      string `yaml:"sunset"`
 		FallForward *bool  `yaml:"fall_forward"`
 	} `yaml:"versions"`
+}
+
+// ReadCalendar returns the calendar of the service that a configuration
+// describes: the built-in one or the configuration's own, with the dates of its
+// calendar file. An error is a [SettingError].
+func ReadCalendar(cfg Config) (*version.Calendar, error) {
+	set, err := cfg.settle()
+	if err != nil {
+		return nil, err
+	}
+	return set.calendar, nil
 }
 
 // moveDates applies a calendar file to a calendar. The error says which line
@@ -65,4 +80,15 @@ func parseDay(text string) (time.Time, error) {
 		return t, fmt.Errorf("%q is not a date such as 2027-11-01", text)
 	}
 	return t, nil
+}
+
+// watch begins what goes on besides requests: the ledger of versions is
+// written, and accounts are told when theirs is deprecated or retired.
+func (a *App) watch(accounts *resource.Definition, told *store.Table) {
+	go a.ledger.Run()
+	a.herald = &notice.Herald{
+		Store: a.store, Calendar: a.calendar, Told: told, Bound: store.Key{Table: accounts.Table(), Column: usage.Pin},
+		BaseURL: a.set.BaseURL, Now: a.now, Log: a.log,
+	}
+	a.herald.Start()
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-api/parley/blob/bucket"
 	"github.com/parley-api/parley/paginate"
 	"github.com/parley-api/parley/ratelimit"
 	"github.com/parley-api/parley/resource"
@@ -32,13 +33,20 @@ type Config struct {
 	MaxPageSize      int           `default:"100" env:"PARLEY_MAX_PAGE_SIZE" placeholder:"N" group:"Limits" help:"The largest page a client may ask for."`
 	DefaultPageSize  int           `default:"20" env:"PARLEY_DEFAULT_PAGE_SIZE" placeholder:"N" group:"Limits" help:"The size of a page when the client names none."`
 	Profile          string        `default:"spec" enum:"spec,rfc" env:"PARLEY_PROFILE" placeholder:"spec|rfc" group:"Serving" help:"spec: the contract to the letter. rfc: the three places where it departs from an RFC follow the RFC."`
-	Blobs            string        `env:"PARLEY_BLOBS" placeholder:"URL" group:"Storage" help:"s3://… to keep bytes in a bucket. Default: the data folder."`
+	Blobs            string        `env:"PARLEY_BLOBS" placeholder:"URL" group:"Storage" help:"s3://HOST/BUCKET[/PREFIX] to keep bytes in an S3-compatible bucket, for several nodes; ?region=NAME, &tls=on|off and &style=path|host where the defaults are wrong. Default: the data folder."`
+	BlobsKey         string        `env:"PARLEY_BLOBS_KEY" placeholder:"KEY" group:"Storage" help:"Access key of the bucket, if --blobs does not have it as s3://KEY:SECRET@HOST/BUCKET."`
+	BlobsSecret      string        `env:"PARLEY_BLOBS_SECRET" placeholder:"SECRET" group:"Storage" help:"Secret of --blobs-key. Better in the environment than on the command line."`
+	MaxAccountBytes  int64         `env:"PARLEY_MAX_ACCOUNT_BYTES" placeholder:"N" group:"Limits" help:"The most bytes that the files and images of one account may have together; equal ones count each time. Default: no limit."`
 	TLSCert          string        `name:"tls-cert" env:"PARLEY_TLS_CERT" placeholder:"FILE" group:"Serving" help:"Certificate chain in PEM; with --tls-key the service speaks TLS 1.2 and later."`
 	TLSKey           string        `name:"tls-key" env:"PARLEY_TLS_KEY" placeholder:"FILE" group:"Serving" help:"Private key of --tls-cert in PEM."`
 	MetricsAddr      string        `env:"PARLEY_METRICS_ADDR" placeholder:"HOST:PORT" group:"Operations" help:"A second listener for /metrics, without credentials."`
 	VersionCalendar  string        `env:"PARLEY_VERSION_CALENDAR" placeholder:"FILE" group:"Versions" help:"YAML file that moves the deprecated and sunset dates of versions."`
 	TrustedProxies   []string      `env:"PARLEY_TRUSTED_PROXIES" placeholder:"CIDR" group:"Serving" help:"Proxies whose Forwarded and X-Forwarded-For are believed."`
 	CORSOrigins      []string      `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" placeholder:"ORIGIN" group:"Serving" help:"Web origins that may call the service from a browser; * for any."`
+
+	// LargeFile serves GET /largefile, a gibibyte to try ranges with, to keys
+	// with the scope files:read.
+	LargeFile bool `kong:"-"`
 
 	// Identify says who asks. Nil means the API keys of the service itself.
 	// Its error should be a problem, usually Unauthorized.
@@ -68,7 +76,9 @@ type settings struct {
 	dsn      string
 	limits   paginate.Limits
 	policy   ratelimit.Policy
+	bucket   *bucket.Address // nil: bytes are in the data folder
 	proxies  []netip.Prefix
+	schedule []time.Duration
 	calendar *version.Calendar
 }
 
@@ -105,11 +115,17 @@ func (c Config) settle() (*settings, error) {
 	if s.limits, err = limitsOf(c.DefaultPageSize, c.MaxPageSize); err != nil {
 		return nil, err
 	}
-	if s.Blobs != "" {
-		return nil, wrong("--blobs: this version keeps bytes in the data folder only; leave it out")
+	if s.MaxAccountBytes < 0 {
+		return nil, wrong("--max-account-bytes must be a number of bytes, or 0 for no limit")
 	}
-	if err := checkSchedule(s.RetrySchedule); err != nil {
+	if err := s.settleBlobs(); err != nil {
 		return nil, err
+	}
+	if s.schedule, err = parseSchedule(s.RetrySchedule); err != nil {
+		return nil, err
+	}
+	if s.DeliveryTimeout < 0 || s.DeliveryTimeout > 10*time.Minute {
+		return nil, wrong("--delivery-timeout must be between 1ms and 10m")
 	}
 	for _, text := range s.TrustedProxies {
 		prefix, err := parsePrefix(text)
@@ -134,17 +150,19 @@ func (c Config) settle() (*settings, error) {
 	return s, s.settleDatabase()
 }
 
-// checkSchedule reads the delays between attempts.
-func checkSchedule(text string) error {
+// parseSchedule reads the delays before attempts.
+func parseSchedule(text string) (delays []time.Duration, err error) {
 	if text == "" {
-		return nil
+		return nil, nil
 	}
-	for delay := range strings.SplitSeq(text, ",") {
-		if d, err := time.ParseDuration(strings.TrimSpace(delay)); err != nil || d < 0 {
-			return wrong("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
+	for part := range strings.SplitSeq(text, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || d < 0 {
+			return nil, wrong("--retry-schedule must be a list of delays such as 0s,5m,30m,2h,24h")
 		}
+		delays = append(delays, d)
 	}
-	return nil
+	return delays, nil
 }
 
 func orText(s *string, value string) {
@@ -188,6 +206,25 @@ func (s *settings) settleURL() error {
 		return wrong("--base-url must look like https://api.example.com")
 	}
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
+	return nil
+}
+
+// settleBlobs finds the bucket. No text of it is repeated: it may hold a secret.
+func (s *settings) settleBlobs() error {
+	if s.Blobs == "" {
+		return nil
+	}
+	a, err := bucket.Parse(s.Blobs)
+	if err != nil {
+		return wrong("--blobs: %v", err)
+	}
+	if a.Key == "" {
+		a.Key, a.Secret = s.BlobsKey, s.BlobsSecret
+	}
+	if a.Key == "" || a.Secret == "" {
+		return wrong("--blobs needs credentials: --blobs-key and --blobs-secret, or s3://KEY:SECRET@HOST/BUCKET")
+	}
+	s.bucket = a
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/parley-api/parley/resource"
 	"github.com/parley-api/parley/version"
 )
 
@@ -178,6 +179,9 @@ func accepted(item *openapi3.PathItem, op *openapi3.Operation, s *sent) error {
 	media := op.RequestBody.Value.Content.Get(s.header.Get("Content-Type"))
 	if media == nil {
 		return fmt.Errorf("%s is not described", s.header.Get("Content-Type"))
+	}
+	if media.Schema == nil || strings.HasPrefix(s.header.Get("Content-Type"), resource.TypeForm) {
+		return nil // bytes
 	}
 	var value any
 	if err := json.Unmarshal([]byte(s.text), &value); err != nil {

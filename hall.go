@@ -16,6 +16,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/parley-api/parley/blob"
+	"github.com/parley-api/parley/byterange"
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/problem"
@@ -37,7 +39,8 @@ type visit struct {
 	id    [1]string // of the request, as a header value
 	match route.Match[*passage]
 	who   Identity
-	cause error // of a failure, for the log
+	asked *version.Version // which the request or the pin names, for the ledger
+	cause error            // of a failure, for the log
 
 	release func() // frees the idempotency key; nil: none
 	aborted bool   // the answer broke off and the client must notice
@@ -117,7 +120,7 @@ func kept(b []byte) []byte {
 func (v *visit) walk() error {
 	a, c, r := v.app, &v.call, v.call.R
 	choice, err := a.calendar.Choose(r, v.start)
-	c.Mount, c.Path, c.Version = choice.Mount, choice.Path, choice.Version
+	c.Mount, c.Path, c.Version, v.asked = choice.Mount, choice.Path, choice.Version, choice.Named
 	if err != nil {
 		return err
 	}
@@ -222,14 +225,11 @@ func (v *visit) meter(credential string) error {
 // pin gives a request that names no version the one of its account.
 func (v *visit) pin() error {
 	cal := v.app.calendar
-	if v.who.Version == "" {
-		v.serveAs(cal.Latest(v.start))
-		return nil
-	}
-	pinned := cal.Find(v.who.Version)
+	pinned := cal.Find(v.who.Version) // nil where it has no pin
 	if pinned == nil {
 		pinned = cal.Latest(v.start)
 	}
+	v.asked = pinned
 	serving := cal.Serving(pinned, v.start)
 	v.serveAs(serving)
 	if serving.Status(v.start) == version.Retired {
@@ -251,6 +251,10 @@ func (v *visit) negotiate() error {
 	}
 	if c.Type, err = offers.Choose(c.R.Header["Accept"]); err != nil {
 		return err
+	}
+	if c.Route.Stream {
+		c.Stream = v.stream()
+		return nil
 	}
 	if c.Route.Accepts == nil {
 		return nil
@@ -299,7 +303,7 @@ func (v *visit) once() (done bool, err error) {
 		return false, err
 	}
 	account := c.Account
-	if c.Route.Room != nil && c.Route.Room.System() {
+	if c.Route.Room != nil && c.Route.Room.Service() {
 		key, account = strconv.FormatInt(account, 10)+":"+key, 0
 	}
 	leave, ok := v.app.flights.Enter(strconv.FormatInt(account, 10), key)
@@ -308,8 +312,12 @@ func (v *visit) once() (done bool, err error) {
 		p.RetryAfter = 1
 		return false, p
 	}
-	c.Replay = &resource.Replay{Key: key, Print: idempotency.Fingerprint(c.R.Method, c.Version.Name+c.R.URL.EscapedPath(), c.ContentType, c.Body)}
 	v.release = leave
+	if c.Route.Stream { // whether it is the same request is known at its end; the store tells
+		c.Replay = &resource.Replay{Key: key}
+		return false, nil
+	}
+	c.Replay = &resource.Replay{Key: key, Print: idempotency.Fingerprint(c.R.Method, c.Version.Name+c.R.URL.EscapedPath(), c.ContentType, c.Body)}
 	kept, err := v.app.store.Replay(c.Context(), account, key)
 	if kept == nil || err != nil {
 		return false, err
@@ -349,7 +357,10 @@ func (v *visit) serve() error {
 func (v *visit) fail(err error) {
 	c := &v.call
 	if v.rec.status != 0 {
-		v.cause, v.aborted = err, true
+		v.aborted = true
+		if i, ok := errors.AsType[*byterange.Interruption](err); !ok || i.Source {
+			v.cause = err // a client that goes away is no failure
+		}
 		return
 	}
 	if !v.metered {
@@ -362,6 +373,11 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, context.DeadlineExceeded):
 		p = *problem.Unavailable.New("The service cannot reach its database right now.").Because(err)
 		p.RetryAfter = 1
+	case errors.Is(err, blob.ErrUnavailable):
+		p = *problem.Unavailable.New("The service cannot reach its stored bytes right now.").Because(err)
+		p.RetryAfter = 5
+	case errors.Is(err, blob.ErrFull):
+		p = *problem.StorageFull.New("There is no room left for more bytes.").Because(err)
 	case errors.Is(err, context.Canceled):
 		p = *problem.Unavailable.New("The request was given up.").Because(err)
 	default:

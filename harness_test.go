@@ -15,6 +15,8 @@ import (
 
 	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/resource"
+	"github.com/parley-api/parley/rooms/file"
+	"github.com/parley-api/parley/rooms/image"
 	"github.com/parley-api/parley/rooms/task"
 	"github.com/parley-api/parley/rooms/user"
 )
@@ -35,14 +37,14 @@ type service struct {
 // Adjust may change the configuration; nil leaves it.
 func start(t testing.TB, engine string, adjust func(*parley.Config)) *service {
 	t.Helper()
-	return startWith(t, engine, adjust, task.Resource, user.Resource)
+	return startWith(t, engine, adjust, task.Resource, user.Resource, file.Resource, image.Resource)
 }
 
 // startWith is start with other rooms.
 func startWith(t testing.TB, engine string, adjust func(*parley.Config), rooms ...*resource.Definition) *service {
 	t.Helper()
 	cfg := parley.Config{
-		Data: t.TempDir(), AdminKey: adminKey, BaseURL: "https://api.example.com", RateLimit: "off",
+		Data: t.TempDir(), AdminKey: adminKey, BaseURL: "https://api.example.com", RateLimit: "off", LargeFile: true,
 		Log: slog.New(slog.DiscardHandler),
 	}
 	if engine == "postgres" {

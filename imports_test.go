@@ -45,53 +45,74 @@ NONE < problem, event;
 # No convention knows another, and none knows a third party: each stands on
 # problem alone.
 problem
-< negotiate, precond, byterange, paginate, idempotency, ratelimit, version, webhook, route;
+< negotiate, precond, byterange, digest, paginate, idempotency, ratelimit, version, webhook, route;
 
 # The store knows events and its two databases, and neither HTTP nor JSON over it.
 event, github.com/jackc/pgx/v5, modernc.org/libc, modernc.org/sqlite
 < store
 < store/storetest;
 
+# The dispatcher knows deliveries. What signs them and where they are kept is
+# given to it; its table has a contract to be tested by.
+event < webhook/dispatch < webhook/dispatch/queuetest;
+
 # The store never reaches net/http, even indirectly.
 net/http !< store, event;
 
+# Bytes know nobody; only where they are in a bucket do they know a third party.
+NONE < blob < blob/blobtest;
+blob, github.com/minio/minio-go/v7 < blob/bucket;
+
 # A resource composes the conventions over the store.
-negotiate, precond, byterange, paginate, idempotency, version, store,
+blob, digest, negotiate, precond, byterange, paginate, idempotency, version, store,
 github.com/go-json-experiment/json
 < resource;
 
 # A room imports public packages only, and no other room.
-resource < rooms/task, rooms/user;
+resource < rooms/task, rooms/user, rooms/file, rooms/image;
 
 # The doors into resources know resources; they know neither rooms nor each other.
 resource, github.com/goccy/go-yaml < openapi;
 resource < graph;
 
+# The comparison of descriptions stands alone: it reads text and knows no service.
+github.com/goccy/go-yaml, github.com/vektah/gqlparser/v2 < openapi/diff;
+
 # A room of the system imports no other room.
+NONE < internal/largefile;
 resource < internal/account, internal/apikey;
-resource, github.com/go-json-experiment/json < internal/eventlog;
+resource, github.com/go-json-experiment/json < internal/delivery, internal/notice, internal/usage;
+resource, webhook < internal/endpoint, internal/topic;
+resource, github.com/go-json-experiment/json, github.com/santhosh-tekuri/jsonschema/v6 < internal/eventlog;
 
 # The pages for people know problems and versions, nothing else of ours.
 problem, version, github.com/swaggest/swgui < console;
 
 # The root composes all of it; the rooms are given to it.
-route, ratelimit, webhook, resource, openapi, graph, console,
-internal/account, internal/apikey, internal/eventlog,
+route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
+internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog,
+internal/notice, internal/topic, internal/usage, internal/largefile, blob/bucket,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
 
+# The journal writes the log: the standard library's, and nothing else.
+NONE < internal/journal;
+
 # Nothing but cmd, examples and bench imports the root.
-parley, rooms/task, rooms/user, github.com/alecthomas/kong, github.com/goccy/go-yaml
+parley, rooms/task, rooms/user, rooms/file, rooms/image, openapi/diff, internal/journal, github.com/alecthomas/kong, github.com/goccy/go-yaml
 < cmd/parley;
 parley < examples/notes;
 
 # What measures and builds stands beside the house: a script imports nothing of
 # it, a rival written by hand its store, the measurements all that they measure.
-NONE < bench/internal/load, bench/internal/server, scripts/testreport;
+NONE < bench/internal/load, scripts/testreport;
+internal/journal < bench/internal/server;
 store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
+webhook, bench/internal/load, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/webhooks;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,
 github.com/jackc/pgx/v5, golang.org/x/sys
 < bench;
+byterange, bench/internal/server, golang.org/x/sys < bench/bytes;
 `
 
 // An article is one sentence of the policy.
@@ -319,9 +340,11 @@ func TestImportsCaught(t *testing.T) {
 		{"a room knows a package that is not public", "rooms/task", "internal/apikey", "public packages only"},
 		{"a room writes SQL", "rooms/user", "github.com/jackc/pgx/v5", "A room imports public packages"},
 		{"a room of the system knows another", "internal/eventlog", "internal/account", "A room of the system"},
+		{"the dispatcher knows the store", "webhook/dispatch", "store", "The dispatcher knows deliveries"},
 		{"the pages know resources", "console", "resource", "nothing else of ours"},
 		{"something calls back up", "openapi", "parley", "The doors"},
 		{"the root knows a room", "parley", "rooms/task", "the rooms are given to it"},
+		{"the comparison of descriptions knows the service", "openapi/diff", "openapi", "stands alone"},
 		{"a script imports the house", "scripts/testreport", "parley", "beside the house"},
 		{"a new package", "novelty", "", "novelty is not named in the policy"},
 	}

@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-api/parley/digest"
 	"github.com/parley-api/parley/resource"
 )
 
@@ -23,11 +25,15 @@ type tenant struct {
 	key     string              // id of the key
 	mark    string              // stands in every row
 	once    string              // the header with the Idempotency-Key of an action it took
+	sum     string              // the digest of one of its files
 	rows    map[string][]string // ids by collection, those of deleted rows too
 }
 
 // common are collections that show every account the same.
-var common = map[string]string{"/event-types": "the catalogue is the same for all"}
+var common = map[string]string{
+	"/event-types": "the catalogue is the same for all",
+	"/largefile":   "its bytes are the same for all",
+}
 
 // filters are queries that name rows of a tenant and find none of another's, by
 // collection. No filter of the events names a row.
@@ -36,6 +42,8 @@ var filters = map[string]func(t *tenant) []string{
 		return []string{"assignee_id=" + t.rows["/users"][0], "assignee_id=" + t.rows["/users"][1] + "&status=pending"}
 	},
 	"/users":  func(t *tenant) []string { return []string{"email=" + url.QueryEscape(t.mark+"-0@example.com")} },
+	"/files":  func(t *tenant) []string { return []string{"name=" + t.mark + "-0", "digest=" + url.QueryEscape(t.sum)} },
+	"/images": func(t *tenant) []string { return []string{"name=" + t.mark + "-1&content_type=image/gif"} },
 	"/events": func(*tenant) []string { return []string{"type=task.deleted&since=2100-01-01T00:00:00Z"} },
 }
 
@@ -43,7 +51,8 @@ var filters = map[string]func(t *tenant) []string{
 // is its id.
 var borrowed = map[string][]string{
 	"/tasks": {`{"title":"borrowed","assignee_id":%s}`},
-	"/users": nil, // refers to nothing
+	"/users": nil, // these refer to nothing
+	"/files": nil, "/images": nil,
 }
 
 // admit makes an account with rows.
@@ -59,6 +68,13 @@ func admit(s *service, t *testing.T, name string) *tenant {
 	a.hold("/users", `{"name":"`+a.mark+`","email":"shared@example.com"}`)
 	for i := range 4 {
 		a.hold("/tasks", fmt.Sprintf(`{"title":"%s %d","assignee_id":%s}`, a.mark, i, a.rows["/users"][i%2]))
+	}
+	for i := range 2 {
+		at := fmt.Sprintf("?name=%s-%d", a.mark, i)
+		bytes := fmt.Sprintf("%s %d", a.mark, i)
+		a.sum = digest.Format(sha256.Sum256([]byte(bytes)))
+		a.rows["/files"] = append(a.rows["/files"], created(a.caller, "/files"+at, bytes, typeOf("/files")...))
+		a.rows["/images"] = append(a.rows["/images"], created(a.caller, "/images"+at, "GIF89a "+bytes, typeOf("/images")...))
 	}
 	if got := a.call(http.MethodPost, "/tasks/"+a.rows["/tasks"][2]+"/complete", "", a.once); got.status != http.StatusOK {
 		t.Fatalf("completing a task: got %s", got)
@@ -266,9 +282,10 @@ func (b *breakIn) system(r *resource.Route) {
 	if arg == "" {
 		arg = "1"
 	}
-	path, _, found := strings.Cut(r.Pattern, "/{")
+	path, rest, found := strings.Cut(r.Pattern, "/{")
 	if found {
-		path += "/" + arg
+		_, rest, _ = strings.Cut(rest, "}")
+		path += "/" + arg + rest
 	}
 	body := ""
 	if r.Method != http.MethodGet && r.Method != http.MethodDelete {
@@ -411,13 +428,13 @@ func (b *breakIn) cursors(collection string) {
 // account has its own.
 func (b *breakIn) create(collection string) {
 	n := strconv.Itoa(len(b.thief.rows[collection]))
-	unique := strings.Trim(strings.ReplaceAll(b.mount, "/", "-"), "-") + n + b.by.key[len(b.by.key)-4:]
+	unique := strings.Trim(strings.ReplaceAll(b.mount+collection, "/", "-"), "-") + n + b.by.key[len(b.by.key)-4:]
 	body := fmt.Sprintf(newborns[collection], "neutral-"+unique)
-	key := "Idempotency-Key: neutral-" + unique
+	lines := append(typeOf(collection), "Idempotency-Key: neutral-"+unique)
 	path := b.mount + collection
-	first := b.victim.call(http.MethodPost, path, body, key)
-	got := b.try(http.MethodPost, collection, body, key)
-	other := b.try(http.MethodPost, collection, fmt.Sprintf(newborns[collection], "other-"+unique), key)
+	first := b.victim.call(http.MethodPost, path, body, lines...)
+	got := b.try(http.MethodPost, collection, body, lines...)
+	other := b.try(http.MethodPost, collection, fmt.Sprintf(newborns[collection], "other-"+unique), lines...)
 	if first.status != http.StatusCreated || got.status != http.StatusCreated || got.header.Get("Location") == first.header.Get("Location") || got.header.Get("Idempotency-Replayed") != "" {
 		b.t.Errorf("POST %s with the key of another account: got %s %v, want a row of its own, unlike %s", path, got, got.header, first)
 	}

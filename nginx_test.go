@@ -257,3 +257,53 @@ func cacheOfService(t *testing.T) {
 		t.Errorf("after its pin was moved the account got the name %v, want the old shape", got)
 	}
 }
+
+// TestNginxVersions makes the service's own answers cacheable for everybody and
+// asks nginx for one row by every carrier, in every version, again and again:
+// what comes from the cache is what that carrier asked for (spec, Version
+// carriers: caches need Vary).
+func TestNginxVersions(t *testing.T) {
+	clock := &clock{frozen: true, day: date(t, "2026-05-01")} // all three versions answer
+	svc := start(t, "sqlite", func(cfg *parley.Config) { cfg.Now = clock.now })
+	ask(t, svc, `{"title": "One row"}`, "POST /v1/tasks HTTP/1.1", "Authorization: Bearer "+adminKey, "Content-Type: application/json")
+	var asked atomic.Int64
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		svc.ServeHTTP(shared{w}, r)
+	}))
+	defer origin.Close()
+	addr, _ := startNginx(t, strings.TrimPrefix(origin.URL, "http://"))
+	requests := 0
+	for round := range 3 {
+		for i := range lives {
+			l := &lives[i]
+			for _, c := range carriers {
+				if !c.able(l) {
+					continue
+				}
+				o := &outgoing{path: "/tasks/1", lines: []string{"Authorization: Bearer " + adminKey}}
+				c.apply(o, l)
+				a, err := converse(addr, newSent(o.head("GET"), ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := l.check(a, "2026-05-01", "/tasks/1"); err != nil {
+					t.Errorf("round %d, %s in the %s: %v", round, l.name, c.name, err)
+				}
+				checkShape(t, l, a, o.mount)
+				requests++
+			}
+		}
+	}
+	if got, want := asked.Load(), int64(requests/3); got != want {
+		t.Errorf("the origin was asked %d times for %d requests, want %d: the rest comes from the cache", got, requests, want)
+	}
+}
+
+// shared makes an answer one that any cache may keep.
+type shared struct{ http.ResponseWriter }
+
+func (s shared) WriteHeader(status int) {
+	s.Header().Set("Cache-Control", "public, max-age=600")
+	s.ResponseWriter.WriteHeader(status)
+}

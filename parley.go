@@ -18,15 +18,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/parley-api/parley/blob"
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/internal/account"
 	"github.com/parley-api/parley/internal/apikey"
-	"github.com/parley-api/parley/internal/eventlog"
+	"github.com/parley-api/parley/internal/notice"
+	"github.com/parley-api/parley/internal/usage"
 	"github.com/parley-api/parley/negotiate"
-	"github.com/parley-api/parley/openapi"
 	"github.com/parley-api/parley/ratelimit"
 	"github.com/parley-api/parley/resource"
 	"github.com/parley-api/parley/route"
@@ -42,6 +45,9 @@ type App struct {
 	now      func() time.Time
 	calendar *version.Calendar
 	store    *store.Store
+	blobs    blob.Store
+	stop     func()         // ends the work in the background
+	work     sync.WaitGroup // of the background
 
 	rooms    []*resource.Room
 	routes   route.Table[*passage]
@@ -51,14 +57,19 @@ type App struct {
 	limiter  *ratelimit.Limiter
 	flights  idempotency.Flights
 	metrics  *metrics
+	ledger   *usage.Ledger // of versions
+	uses     *usage.Room
+	herald   *notice.Herald
 	requests requestIDs
 	shared   resource.Options // of every room
+	webhooks *webhooks
 }
 
 // A passage is a route with what the hall keeps beside it.
 type passage struct {
 	*resource.Route
-	gauges gauges
+	gauges    gauges
+	operation int // its number in the ledger
 }
 
 // New opens the database, brings it up to date and composes the service. The
@@ -76,20 +87,32 @@ func New(ctx context.Context, cfg Config, definitions ...*resource.Definition) (
 	a := &App{set: set, log: set.Log, now: set.Now, calendar: set.calendar}
 	a.limiter = ratelimit.New(set.policy, &ratelimit.Options{Now: set.Now})
 	a.requests.seed()
+	a.webhooks = newWebhooks(a)
 	accounts := account.Resource(a.calendar)
 	keys := apikey.Resource(scopes(definitions))
 	all := append([]*resource.Definition{accounts, keys}, definitions...)
+	all = append(all, a.webhooks.definitions()...)
 	tables := make([]*store.Table, len(all))
 	for i, d := range all {
 		tables[i] = d.Table()
 	}
-	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log}, tables...); err != nil {
+	told := notice.NewTable()
+	tables = append(tables, told)
+	if a.store, err = store.Open(ctx, set.dsn, &store.Options{Now: set.Now, Log: set.Log, Fanout: a.webhooks.fanout()}, tables...); err != nil {
+		return nil, err
+	}
+	if a.blobs, err = openBlobs(ctx, set, definitions); err != nil {
+		a.store.Close()
 		return nil, err
 	}
 	if err := a.compose(ctx, all, accounts, keys); err != nil {
 		a.store.Close()
 		return nil, err
 	}
+	a.watch(accounts, told)
+	life, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	a.work.Go(func() { a.sweep(life) })
 	return a, nil
 }
 
@@ -101,11 +124,14 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 	}
 	a.shared = resource.Options{
 		Store: a.store, Calendar: a.calendar, Keys: sealing.of, Limits: a.set.limits,
-		RFC: a.set.Profile == "rfc", Now: a.now,
+		RFC: a.set.Profile == "rfc", Now: a.now, Blobs: a.blobs, Vendors: a.vendors(),
+	}
+	if a.set.MaxAccountBytes > 0 && a.set.Rows == nil {
+		a.shared.Quota = a.quota
 	}
 	for _, d := range all {
 		o := a.shared
-		if a.set.Rows != nil && !d.System() {
+		if a.set.Rows != nil && !d.System() && !slices.Contains(a.webhooks.definitions(), d) {
 			o.Store = a.set.Rows
 		}
 		a.rooms = append(a.rooms, d.Open(o))
@@ -125,7 +151,23 @@ func (a *App) compose(ctx context.Context, all []*resource.Definition, accounts,
 		}
 		a.offers = append(a.offers, negotiate.New(types...))
 	}
-	return a.surface(eventlog.New(a.store, a.rooms, openapi.Snapshot, a.shared))
+	a.ledger = usage.NewLedger(a.store, a.calendar, a.log)
+	a.uses = usage.NewRoom(a.ledger, a.store, accounts, a.shared)
+	if err := a.surface(a.webhooks.compose(a.room(a.webhooks.endpoints), a.room(a.webhooks.types))); err != nil {
+		return err
+	}
+	a.webhooks.start()
+	return nil
+}
+
+// room returns the room of a definition.
+func (a *App) room(d *resource.Definition) *resource.Room {
+	for _, rm := range a.rooms {
+		if rm.Definition == d {
+			return rm
+		}
+	}
+	return nil
 }
 
 // vendorType is the media type that names a version which has a number.
@@ -135,7 +177,7 @@ func vendorType(v *version.Version) string {
 
 // scopes lists what a key can carry.
 func scopes(definitions []*resource.Definition) []string {
-	all := []string{"admin", "events:read", "events:write"}
+	all := []string{"admin", "events:read", "events:write", "webhook-endpoints:read", "webhook-endpoints:write", "webhook-topics:read", "webhook-topics:write"}
 	for _, d := range definitions {
 		if !d.System() {
 			all = append(all, d.Plural()+":read", d.Plural()+":write")
@@ -160,7 +202,12 @@ func (a *App) Store() *store.Store { return a.store }
 // Close finishes what is in flight and closes the database. Stop serving
 // requests before.
 func (a *App) Close() error {
+	a.herald.Close()
+	a.stop()
+	a.work.Wait()
+	a.webhooks.close()
 	a.keyring.close()
+	a.ledger.Close()
 	return a.store.Close()
 }
 

@@ -23,6 +23,9 @@ func TestReadme(t *testing.T) {
 		`"type":"task.completed"`,
 		"HTTP/1.1 422 Unprocessable Entity",
 		"HTTP/1.1 410 Gone",
+		`"name":"hello.txt","size":12`,
+		"Content-Range: bytes 7-11/12",
+		"Content-Range: bytes 1073741819-1073741823/1073741824",
 	}
 	text, err := os.ReadFile("README.md")
 	if err != nil {

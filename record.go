@@ -54,6 +54,9 @@ func (a *App) record(v *visit) {
 	}
 	pattern := v.match.Pattern
 	a.metrics.observe(v, status, took)
+	if v.asked != nil && v.call.Account != 0 && v.match.Value != nil && v.match.Value.operation >= 0 {
+		a.ledger.Note(v.call.Account, v.asked, v.match.Value.operation, v.start)
+	}
 	level := slog.LevelInfo
 	if status >= 500 || v.cause != nil && v.aborted {
 		level = slog.LevelError

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-api/parley/internal/eventlog"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/resource"
 )
@@ -13,12 +12,15 @@ import (
 // surface fills the table of routes: the whole service on one page. Every path
 // answers at /…, /v<major>/… and /api/v<major>/… alike; the hall takes the
 // mount away before it looks here.
-func (a *App) surface(log *eventlog.Room) error {
+func (a *App) surface(events []*resource.Route) error {
 	a.metrics = newMetrics()
 	for _, room := range a.rooms { // /tasks, /users … and /accounts, /api-keys
-		a.add(room.Routes()...)
+		if room.Definition != a.webhooks.types { // part of the events
+			a.add(room.Routes()...)
+		}
 	}
-	a.add(log.Routes()...) // /events, /event-types
+	a.add(events...)          // /events, /event-types, /deliveries, /dead-letters, /webhooks …
+	a.add(a.uses.Routes()...) // /versions/{name}/usage
 
 	get := func(pattern, operation, summary string, offers *negotiate.Offers, serve func(*resource.Call) error) *resource.Route {
 		return &resource.Route{
@@ -28,7 +30,7 @@ func (a *App) surface(log *eventlog.Room) error {
 	}
 	json := a.offer()
 	people := a.offer("text/html")
-	s := newSite(a, log)
+	s := newSite(a, a.webhooks.log)
 	a.add(
 		get("/", "getIndex", "Where to begin", people, s.index),
 		get("/healthz", "getHealth", "Whether the service is alive", json, s.health),
@@ -42,25 +44,25 @@ func (a *App) surface(log *eventlog.Room) error {
 		&resource.Route{Method: http.MethodGet, Pattern: "/docs/{file}", Public: true, Single: true, Serve: s.docs, Operation: "getDocsFile", Summary: "Get a file of the documentation"},
 		&resource.Route{Method: http.MethodGet, Pattern: "/metrics", Scope: "admin", Offers: negotiate.New("text/plain"), Serve: s.metrics, Operation: "getMetrics", Summary: "Get the metrics"},
 	)
+	if a.set.LargeFile {
+		a.add(s.largeRoute())
+	}
 	return s.describeAll()
 }
+
+// octets is the one type of the large file.
+var octets = negotiate.New("application/octet-stream")
 
 // offer is JSON, also under the names that carry a version, and further types. A
 // request that accepts the name of a version is served in that version, so one
 // offer does for all.
 func (a *App) offer(more ...string) *negotiate.Offers {
-	types := []string{resource.TypeJSON}
-	for _, v := range a.calendar.Versions() {
-		if v.Major >= 0 {
-			types = append(types, vendorType(v))
-		}
-	}
-	return negotiate.New(append(types, more...)...)
+	return negotiate.New(slices.Concat([]string{resource.TypeJSON}, a.vendors(), more)...)
 }
 
 func (a *App) add(routes ...*resource.Route) {
 	for _, r := range routes {
-		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method)})
+		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method), operation: a.ledger.Operation(r.Operation)})
 	}
 }
 
@@ -92,7 +94,7 @@ func (a *App) allow(v *visit) {
 	}
 	if v.call.R.Header["Access-Control-Request-Method"] != nil && h["Access-Control-Allow-Origin"] != nil {
 		h.Set("Access-Control-Allow-Methods", v.match.Allow)
-		h.Set("Access-Control-Allow-Headers", "Accept, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Range")
+		h.Set("Access-Control-Allow-Headers", "Accept, API-Version, Authorization, Content-Digest, Content-Disposition, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, Repr-Digest")
 		h.Set("Access-Control-Max-Age", "600")
 	}
 	v.rec.WriteHeader(http.StatusNoContent)
@@ -109,7 +111,7 @@ func (a *App) cors(h http.Header, r *http.Request) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "API-Version, Content-Range, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id")
+	h.Set("Access-Control-Expose-Headers", "Accept-Ranges, API-Version, Content-Digest, Content-Disposition, Content-Range, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, Sunset, X-Request-Id")
 }
 
 var varyOrigin = []string{"Accept, API-Version, Authorization, Origin"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-api/parley/console"
 	"github.com/parley-api/parley/internal/eventlog"
+	"github.com/parley-api/parley/internal/largefile"
 	"github.com/parley-api/parley/openapi"
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/resource"
@@ -22,13 +23,14 @@ type site struct {
 	app   *App
 	log   *eventlog.Room
 	guide http.Handler // of the documentation
+	large *largefile.File
 
 	mu           sync.Mutex
 	descriptions map[string][]byte // by version and media type
 }
 
 func newSite(a *App, log *eventlog.Room) *site {
-	return &site{app: a, log: log, guide: console.Docs("Parley", "/openapi"), descriptions: make(map[string][]byte)}
+	return &site{app: a, log: log, guide: console.Docs("Parley", "/openapi"), large: largefile.New(), descriptions: make(map[string][]byte)}
 }
 
 // send answers with a small JSON document.
@@ -231,7 +233,7 @@ func (s *site) describe(v *version.Version, yaml bool) ([]byte, error) {
 		Title: "Parley", Description: "The manners of a first-rate HTTP and JSON interface.",
 		Calendar: s.app.calendar, Version: v, Limits: s.app.set.limits, Kinds: problem.Kinds(), At: s.app.now(),
 		Errors: s.errors(v),
-	}, s.app.Routes(), operations()...)
+	}, s.app.Routes(), s.operations()...)
 	if err == nil && yaml {
 		b, err = openapi.YAML(b)
 	}
@@ -239,6 +241,11 @@ func (s *site) describe(v *version.Version, yaml bool) ([]byte, error) {
 		s.descriptions[key] = b
 	}
 	return b, err
+}
+
+// operations are those of the routes that are there.
+func (s *site) operations() []openapi.Operation {
+	return slices.DeleteFunc(operations(), func(op openapi.Operation) bool { return op.Pattern == "/largefile" && !s.app.set.LargeFile })
 }
 
 // errors describes the error body of a version that had another.

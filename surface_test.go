@@ -54,7 +54,7 @@ func (c caller) call(method, path, body string, lines ...string) *reply {
 		c.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20)) // one is a gibibyte
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -80,8 +80,18 @@ func (r *reply) String() string { return fmt.Sprintf("%d %.500s", r.status, r.bo
 var newborns = map[string]string{
 	"/tasks":    `{"title":"%s"}`,
 	"/users":    `{"name":"%s","email":"%[1]s@example.com"}`,
+	"/files":    "%s",
+	"/images":   "GIF89a %s",
 	"/accounts": `{"name":"%s"}`,
 	"/api-keys": `{"name":"%s","scopes":["events:read"]}`,
+}
+
+// typeOf is the header line of a body of newborns that is no JSON.
+func typeOf(collection string) []string {
+	if newborns[collection] == "" || newborns[collection][0] == '{' {
+		return nil
+	}
+	return []string{"Content-Type: application/octet-stream"}
 }
 
 // A surface is a service with rows in it, seen from outside.
@@ -104,7 +114,7 @@ func openSurface(t *testing.T, engine string) *surface {
 			t.Errorf("newborns does not say how to create one of %s", r.Pattern)
 		}
 		for i := range 2 {
-			if got := s.call(http.MethodPost, r.Pattern, fmt.Sprintf(newborns[r.Pattern], fmt.Sprintf("surface-%d", i))); got.status != http.StatusCreated {
+			if got := s.call(http.MethodPost, r.Pattern, fmt.Sprintf(newborns[r.Pattern], fmt.Sprintf("surface-%d", i)), typeOf(r.Pattern)...); got.status != http.StatusCreated {
 				t.Fatalf("POST %s: got %s, want 201", r.Pattern, got)
 			}
 		}
@@ -168,9 +178,9 @@ func (s *surface) lists() []string {
 
 // The words that a path is made of, besides collections and parameters.
 var (
-	singles = []string{"healthz", "readyz", "openapi", "docs", "metrics"} // of which there is one
-	verbs   = []string{"complete"}                                        // the contract shows it
-	open    = []string{                                                   // no key is asked for
+	singles = []string{"healthz", "readyz", "openapi", "docs", "metrics", "usage", "largefile"} // of which there is one
+	verbs   = []string{"complete"}                                                              // the contract shows it
+	open    = []string{                                                                         // no key is asked for
 		"/", "/docs", "/docs/{file}", "/healthz", "/openapi", "/problems", "/problems/{name}", "/readyz", "/versions", "/versions/{name}",
 	}
 )
@@ -217,6 +227,7 @@ func checkScope(t *testing.T, r *resource.Route) {
 		t.Errorf("%s %s: got public %v, want %v", r.Method, r.Pattern, r.Public, public)
 	case public && r.Scope != "":
 		t.Errorf("%s %s: public, with the scope %s", r.Method, r.Pattern, r.Scope)
+	case r.Pattern == "/largefile" && r.Scope == "files:read":
 	case !public && r.Scope != "admin" && r.Scope != want && !(collection == "event-types" && r.Scope == "events:read"):
 		t.Errorf("%s %s: got the scope %q, want %s or admin", r.Method, r.Pattern, r.Scope, want)
 	}

@@ -21,6 +21,8 @@ import (
 	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/resource"
+	"github.com/parley-api/parley/rooms/file"
+	"github.com/parley-api/parley/rooms/image"
 	"github.com/parley-api/parley/rooms/task"
 	"github.com/parley-api/parley/rooms/user"
 )
@@ -59,6 +61,7 @@ var statuses = []int{
 var elsewhere = map[*problem.Kind]string{
 	problem.InvalidSignature: "the service receives no webhooks yet",
 	problem.RequestTimeout:   "needs a client that stalls: TestHardening",
+	problem.StorageFull:      "needs a full disk: TestDiskFull",
 	problem.KeyInUse:         "needs two requests at once: TestKeyInUse",
 }
 
@@ -136,6 +139,9 @@ func (c *clock) now() time.Time {
 	return now.Add(time.Since(c.begin))
 }
 
+// set moves the clock to a moment.
+func (c *clock) set(t time.Time) { c.ahead.Store(int64(t.Sub(c.day))) }
+
 // A journal is the service's log.
 type journal struct {
 	mu sync.Mutex
@@ -175,14 +181,14 @@ type wire struct {
 	described map[string]*openapi3.T // by version, as of now
 }
 
-// openWire starts the service that a file asks for.
-func openWire(t *testing.T, f *wireFile, engine string) *wire {
+// openWire starts the service that a file asks for, adjusted further.
+func openWire(t *testing.T, f *wireFile, engine string, further ...func(*parley.Config)) *wire {
 	w := &wire{
 		T: t, file: f, clock: &clock{day: today, begin: time.Now()}, log: new(journal),
 		vars: variables{"admin": adminKey}, pages: make(map[string]bool),
 		described: make(map[string]*openapi3.T),
 	}
-	rooms := []*resource.Definition{task.Resource, user.Resource}
+	rooms := []*resource.Definition{task.Resource, user.Resource, file.Resource, image.Resource}
 	for _, o := range f.orders {
 		if o.verb == "room" {
 			rooms = append(rooms, odd[o.argument])
@@ -195,6 +201,9 @@ func openWire(t *testing.T, f *wireFile, engine string) *wire {
 		w.dsn = cfg.Database
 		for _, o := range f.orders {
 			w.adjust(cfg, o)
+		}
+		for _, adjust := range further {
+			adjust(cfg)
 		}
 	}, rooms...)
 	w.addr = strings.TrimPrefix(w.svc.URL, "http://")

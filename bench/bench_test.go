@@ -19,7 +19,7 @@ import (
 func TestRequests(t *testing.T) {
 	const tasks = 3
 	ready := &server.Ready{Addr: "127.0.0.1:80", Collection: "/c", ID: "%03d", Token: "Bearer x"}
-	for _, o := range operations {
+	for _, o := range single {
 		next, random := o.requests(ready, tasks), rand.New(rand.NewPCG(1, 2))
 		paths, bodies := make(map[string]bool), make(map[string]bool)
 		for range 100 {
@@ -49,6 +49,23 @@ func TestRequests(t *testing.T) {
 		}
 		if o != getOne && len(bodies) < 90 {
 			t.Errorf("%s: %d different bodies of 100", o.name, len(bodies))
+		}
+	}
+}
+
+func TestListRequests(t *testing.T) {
+	ready := &server.Ready{Addr: "127.0.0.1:80", Collection: "/c", Lists: handLists(1000)}
+	for o, queries := range map[operation]int{list: 1, listDeep: pagesDeep} {
+		next, random, seen := o.requests(ready, 1000), rand.New(rand.NewPCG(1, 2)), make(map[string]bool)
+		for range 1000 {
+			r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(next(nil, random))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[r.URL.RawQuery] = true
+		}
+		if len(seen) != queries {
+			t.Errorf("%s: %d queries, want %d", o.name, len(seen), queries)
 		}
 	}
 }
@@ -84,6 +101,10 @@ func TestJudge(t *testing.T) {
 		{"too slow", figures(getOne, 69, 100), "GET one"},
 		{"the bar of POST is lower", figures(post, 60, 100), ""},
 		{"too slow a POST", figures(post, 59, 100), "POST"},
+		{"a list, just enough", figures(list, 75, 100), ""},
+		{"too slow a list", figures(list, 74, 100), "LIST"},
+		{"too slow in the depth", append(figures(list, 75, 100), figures(listDeep, 67, 0)[0]), "LIST deep"},
+		{"too slow by offset", figures(offsetDeep, 0.9, 0)[:1], "LIST offset deep"},
 		{"half of what it stands beside was not measured", figures(post, 1, 1)[:1], ""},
 	} {
 		b := &bench{figures: c.figures, allocations: 25}

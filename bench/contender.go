@@ -30,15 +30,17 @@ type contender struct {
 
 // contenders returns those that -only leaves, with the operations it leaves.
 func contenders(s *settings) []*contender {
-	all, read := operations, []operation{getOne}
+	all, read := single, []operation{getOne}
+	lists := append(single[:3:3], list, listDeep)
+	every := operations
 	list := []*contender{
 		{name: "constant", operations: read, about: "net/http, a constant answer"},
 		{name: "hand-memory", operations: read, about: "by hand, in memory: same fields, key and log line"},
 		{name: "parley-memory", operations: read, about: "Parley's conventions, rows in memory"},
-		{name: "hand-sqlite", engine: "sqlite", operations: all, about: "by hand, SQLite: no conventions"},
-		{name: "parley-sqlite", engine: "sqlite", operations: all, about: "Parley, SQLite"},
-		{name: "hand-postgres", engine: "postgres", operations: all, about: "by hand, PostgreSQL: no conventions"},
-		{name: "parley-postgres", engine: "postgres", operations: all, about: "Parley, PostgreSQL"},
+		{name: "hand-sqlite", engine: "sqlite", operations: lists, about: "by hand, SQLite: no conventions"},
+		{name: "parley-sqlite", engine: "sqlite", operations: every, about: "Parley, SQLite"},
+		{name: "hand-postgres", engine: "postgres", operations: lists, about: "by hand, PostgreSQL: no conventions"},
+		{name: "parley-postgres", engine: "postgres", operations: every, about: "Parley, PostgreSQL"},
 	}
 	for _, c := range list {
 		c.binary = s.self
@@ -46,7 +48,7 @@ func contenders(s *settings) []*contender {
 	if s.peers != "" {
 		list = append(list,
 			&contender{name: "huma-sqlite", engine: "sqlite", operations: all, binary: s.peers, about: "huma over hand-sqlite"},
-			&contender{name: "pocketbase", engine: "pocketbase", operations: all, binary: s.peers, about: "PocketBase"},
+			&contender{name: "pocketbase", engine: "pocketbase", operations: append(lists[:5:5], listTotal), binary: s.peers, about: "PocketBase"},
 		)
 	}
 	for _, c := range list {
@@ -77,6 +79,9 @@ func (b *bench) start(ctx context.Context) error {
 		}
 	}
 	if err := b.compare(ctx); err != nil {
+		return err
+	}
+	if err := b.walk(ctx); err != nil {
 		return err
 	}
 	for _, c := range b.contenders {

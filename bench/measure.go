@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func (b *bench) measure(ctx context.Context) error {
 	}
 	for round := range b.rounds {
 		for i, f := range b.figures {
-			fmt.Fprintf(b.progress, "round %d of %d, %2d of %d: %-7s %-15s ", round+1, b.rounds, i+1, len(b.figures), f.Operation, f.Name)
+			fmt.Fprintf(b.progress, "round %d of %d, %2d of %d: %-16s %-15s ", round+1, b.rounds, i+1, len(b.figures), f.Operation, f.Name)
 			s, err := b.sample(ctx, f)
 			if err != nil {
 				b.say("")
@@ -118,7 +119,7 @@ func (b *bench) sample(ctx context.Context, f *figure) (sample, error) {
 	defer pause(pid)
 	var before, after used
 	r, err := load.Run(ctx, c.ready.Addr, load.Plan{
-		Conns: b.conns, Warm: seconds(b.warm), Measure: seconds(b.seconds), Status: o.status(&c.ready),
+		Conns: cmp.Or(o.conns, b.conns), Warm: seconds(b.warm), Measure: seconds(b.seconds), Status: o.status(&c.ready),
 		Request: o.requests(&c.ready, b.tasks),
 		Begin:   func() { before = b.used(c) },
 		End:     func() { after = b.used(c) },

@@ -13,14 +13,24 @@ import (
 type operation struct {
 	name   string
 	method string
+	conns  int // connections; 0 means as many as are set
 }
 
 var (
-	getOne = operation{"GET one", http.MethodGet}
-	post   = operation{"POST", http.MethodPost}
-	patch  = operation{"PATCH", http.MethodPatch}
+	getOne = operation{name: "GET one", method: http.MethodGet}
+	post   = operation{name: "POST", method: http.MethodPost}
+	patch  = operation{name: "PATCH", method: http.MethodPatch}
 
-	operations = []operation{getOne, post, patch}
+	list       = operation{name: server.List, method: http.MethodGet}
+	listDeep   = operation{name: server.Deep, method: http.MethodGet}
+	token      = operation{name: server.Token, method: http.MethodGet}
+	tokenDeep  = operation{name: server.TokenDeep, method: http.MethodGet}
+	offsetDeep = operation{name: server.OffsetDeep, method: http.MethodGet, conns: 4} // they are slow
+	listTotal  = operation{name: server.Total, method: http.MethodGet, conns: 4}
+
+	// Those of every server with a database, and all there are.
+	single     = []operation{getOne, post, patch}
+	operations = append(single[:3:3], list, listDeep, token, tokenDeep, offsetDeep, listTotal)
 )
 
 // users is the number of people that tasks are assigned to.
@@ -51,6 +61,12 @@ func (o operation) requests(r *server.Ready, tasks int) func(dst []byte, random 
 		return fmt.Appendf(dst, r.ID, id)
 	}
 	fieldsOfBody := fields + "Content-Type: application/json\r\nContent-Length: "
+	if queries := r.Lists[o.name]; len(queries) > 0 {
+		return func(dst []byte, random *rand.Rand) []byte {
+			dst = append(append(dst, start...), queries[random.IntN(len(queries))]...)
+			return append(append(dst, fields...), "\r\n"...)
+		}
+	}
 	switch o {
 	case getOne:
 		return func(dst []byte, random *rand.Rand) []byte {

@@ -61,14 +61,14 @@ func open(ctx context.Context, o server.Options) (h http.Handler, ready server.R
 		ready = server.Ready{Token: "Bearer " + key, Durability: durableNot, Conditions: "the fields, the key and the log line of the service, nothing else", Logs: true}
 		return hand.Memory(rows(o.Tasks), key, log), ready, closing, err
 	case o.Kind == "hand-sqlite":
-		ready = server.Ready{Durability: durableSQLite, Conditions: bare}
+		ready = server.Ready{Durability: durableSQLite, Conditions: bare, Lists: handLists(o.Tasks)}
 		db, err := hand.OpenSQLite(o.Source)
 		if err != nil {
 			return nil, ready, closing, err
 		}
 		return hand.Handler(db), ready, db.Close, nil
 	case o.Kind == "hand-postgres":
-		ready = server.Ready{Durability: durablePostgres, Conditions: bare}
+		ready = server.Ready{Durability: durablePostgres, Conditions: bare, Lists: handLists(o.Tasks)}
 		db, err := hand.OpenPostgres(ctx, o.Source)
 		if err != nil {
 			return nil, ready, closing, err
@@ -79,7 +79,10 @@ func open(ctx context.Context, o server.Options) (h http.Handler, ready server.R
 }
 
 func openParley(ctx context.Context, o server.Options, engine string) (http.Handler, server.Ready, func() error, error) {
-	ready := server.Ready{Token: "Bearer " + key, Conditions: conventions, Logs: true}
+	ready := server.Ready{Token: "Bearer " + key, Conditions: conventions, Logs: true, Lists: map[string][]string{
+		server.List: {"?limit=20"}, server.Token: {"?page_size=20"}, server.Total: {"?limit=20&include_total=true"},
+		server.OffsetDeep: {fmt.Sprintf("?page=%d&size=20", deep(o.Tasks)/20+1)},
+	}} // the cursors of deep pages are those that a walk finds
 	closing := func() error { return nil }
 	log, err := server.OpenLog(o.Log)
 	if err != nil {
@@ -103,6 +106,18 @@ func openParley(ctx context.Context, o server.Options, engine string) (http.Hand
 		return nil, ready, closing, err
 	}
 	return app, ready, app.Close, nil
+}
+
+// deep is how many rows lie before a page that is deep.
+func deep(tasks int) int { return tasks / 10 * 9 }
+
+// handLists are the lists of the handlers written by hand.
+func handLists(tasks int) map[string][]string {
+	var far []string
+	for i := range pagesDeep {
+		far = append(far, fmt.Sprintf("?limit=20&after=%d", deep(tasks)+20*i))
+	}
+	return map[string][]string{server.List: {"?limit=20"}, server.Deep: far}
 }
 
 // openApp composes the service as the parley command does.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func (b *bench) doubts(w io.Writer) {
 		switch {
 		case f.Load > 0.95:
 			fmt.Fprintf(w, "note: the load's core was busy for %.0f %% of the time of %s %s: the server may be faster\n", 100*f.Load, f.Operation, f.Name)
-		case f.operation == getOne && f.Server < 0.85:
+		case f.operation.method == http.MethodGet && f.Server < 0.85:
 			fmt.Fprintf(w, "note: %s had %.0f %% of its core for %s: something else was running, do not trust this run\n", f.Name, 100*f.Server, f.Operation)
 		}
 	}

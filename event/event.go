@@ -41,15 +41,23 @@ var encoding = base32.HexEncoding.WithPadding(base32.NoPadding)
 func (e *Event) ID() string { return ID(e.Seq) }
 
 // ID returns the public id of the event with this sequence number.
-func ID(seq int64) string {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(seq))
-	return prefix + strings.ToLower(encoding.EncodeToString(b[:]))
-}
+func ID(seq int64) string { return Name(prefix, seq) }
 
 // ParseID returns the sequence number in a public id, and whether the text is
 // one in the one form that ID gives.
-func ParseID(id string) (seq int64, ok bool) {
+func ParseID(id string) (seq int64, ok bool) { return ParseName(prefix, id) }
+
+// Name returns a number as a public id: the prefix and thirteen characters that
+// sort as the numbers do.
+func Name(prefix string, n int64) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	return prefix + strings.ToLower(encoding.EncodeToString(b[:]))
+}
+
+// ParseName returns the number in a public id with this prefix, and whether the
+// text has the one form that Name gives.
+func ParseName(prefix, id string) (n int64, ok bool) {
 	rest, found := strings.CutPrefix(id, prefix)
 	if !found || len(rest) != 13 {
 		return 0, false
@@ -58,6 +66,6 @@ func ParseID(id string) (seq int64, ok bool) {
 	if err != nil || len(b) != 8 {
 		return 0, false
 	}
-	seq = int64(binary.BigEndian.Uint64(b))
-	return seq, seq > 0 && ID(seq) == id
+	n = int64(binary.BigEndian.Uint64(b))
+	return n, n > 0 && Name(prefix, n) == id
 }

@@ -159,7 +159,7 @@ func (b *builder) headers(names ...string) object {
 	slices.Sort(all)
 	var o object
 	for _, name := range slices.Compact(all) {
-		o.set(name, ref(headers, name))
+		o.set(strings.TrimSuffix(name, "-Part"), ref(headers, name))
 	}
 	return o
 }

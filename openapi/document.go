@@ -188,8 +188,13 @@ func (b *builder) derive(r *resource.Route) (Operation, error) {
 		Kind: r.Kind, Collection: rm.Plural(), Shows: Schema{Name: name}, Tag: Tag{rm.Plural(), rm.About()},
 	}
 	for _, variable := range variables(r.Pattern) {
-		p := Parameter{Name: variable} // id is known
-		if variable != "id" {
+		p := Parameter{Name: variable} // id is known, as a number
+		switch {
+		case variable == rm.Key():
+			p.Schema.JSON = `{"type":"string","minLength":1}`
+		case variable == "id" && rm.Prefix() != "":
+			p.About, p.Schema.JSON = "The id of the resource.", string(appendValue(nil, idSchema(rm)))
+		case variable != "id":
 			p.Schema.JSON = `{"type":"integer","format":"int64","minimum":1}`
 		}
 		op.Parameters = append(op.Parameters, p)
@@ -218,6 +223,9 @@ func (b *builder) derive(r *resource.Route) (Operation, error) {
 			schema.Name = "JsonPatch"
 		}
 		op.Takes = append(op.Takes, Media{accepted, schema})
+	}
+	if types := rm.ContentTypes(); types != nil {
+		op.content(types, b.info.types(), name)
 	}
 	return op, nil
 }

@@ -322,8 +322,8 @@ func TestErrorsOfAnOlderVersion(t *testing.T) {
 func TestProblemsHaveExamples(t *testing.T) {
 	doc := tree(t, build(t, version.BuiltIn().Find("1")))
 	for _, k := range problem.Kinds() {
-		if slices.Contains([]int{405, 410}, k.Status) {
-			continue // no operation of the latest version answers so
+		if slices.Contains([]int{405, 410, 507}, k.Status) {
+			continue // no operation of the latest version answers so; 507 is for bytes
 		}
 		example := at(t, doc, "components", "responses", failureOf(k.Status).name, "content", problem.ContentType, "examples", k.Name, "value")
 		if got := at(t, example, "type"); got != k.Type() {

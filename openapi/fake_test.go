@@ -40,8 +40,9 @@ func (m *memory) Count(_ context.Context, t *store.Table, _ store.Query) (int64,
 	return int64(len(m.rows[t.Name])), nil
 }
 
-func (m *memory) Mark(_ context.Context, t *store.Table, _ int64) (int64, error) {
-	return int64(len(m.rows[t.Name])), nil
+func (m *memory) Begin(ctx context.Context, t *store.Table, q store.Query) ([]store.Row, int64, error) {
+	rows, err := m.Page(ctx, t, q)
+	return rows, int64(len(m.rows[t.Name])), err
 }
 
 func (m *memory) Commit(_ context.Context, tx *store.Tx) ([]store.Row, error) {

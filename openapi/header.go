@@ -8,6 +8,10 @@ type field struct {
 	example     any
 }
 
+// partRange is the component for the Content-Range of bytes, which is not there
+// where several parts are sent.
+const partRange = "Content-Range-Part"
+
 // fields are the header fields this package knows. They are made anew for each
 // document because one of them depends on the calendar.
 func fields(versions []string) []field {
@@ -23,8 +27,12 @@ func fields(versions []string) []field {
 		{"Allow", "The methods of the resource.", true, nil, "GET, HEAD, OPTIONS"},
 		{"Cache-Control", "Whether the answer may be stored.", true, nil, "private, no-cache"},
 		{"Content-Security-Policy", "What a page for people may load.", false, nil, "default-src 'none'"},
+		{"Content-Digest", "A digest of the body.", false, nil, "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"},
+		{"Content-Disposition", "Whether to show or to save the bytes, and under which name.", false, nil, `attachment; filename="notes.txt"`},
 		{"Content-Range", "The part that was sent and the total, or after a 416 the total alone.", true,
 			text(`^([a-z-]+ [0-9]+-[0-9]+/[0-9]+|([a-z-]+ )?\*/[0-9]+)$`), "items 0-9/42"},
+		{partRange, "The part that was sent and the total. Of several parts each has its own, inside the body.", false,
+			text(`^bytes [0-9]+-[0-9]+/[0-9]+$`), "bytes 0-1023/4096"},
 		{"Deprecation", "The version is deprecated: true, or @ and the Unix time of the deprecation.", false, text(`^(true|@[0-9]+)$`), "true"},
 		{"ETag", "Names the state of the representation, for If-Match and If-None-Match.", true, text(`^(W/)?"[^"]*"$`), `"7-2026-11-01"`},
 		{"Idempotency-Replayed", "The answer is that of an earlier request with the same Idempotency-Key.", false, only("true"), "true"},

@@ -41,6 +41,15 @@ func settings(i *Info) []setting {
 
 		{"Range", "Range", "header", "Rows by their place in the list, from 0, in the unit that is the name of the collection: " +
 			"unit=first-last, unit=first- or unit=-count, at most " + strconv.Itoa(i.Limits.Maximum) + " rows. Not together with the parameters of a page.", text, nil},
+		{"byte-range", "Range", "header", "The bytes to send, from 0: bytes=first-last, bytes=first-, bytes=-count, or several of these between commas, at most 16 that do not touch.",
+			text, "bytes=0-1023"},
+		{"If-Range", "If-Range", "header", "Heed Range only if the resource still has this strong entity tag, or this very Last-Modified; otherwise send all of it.", text, nil},
+		{"If-Modified-Since", "If-Modified-Since", "header", "Only if it was changed after this time; otherwise 304. If-None-Match goes before it.", text, nil},
+		{"query-name", "name", "query", "What to call it: 1 to 255 characters, without a path. Goes before Content-Disposition.", obj("type", "string", "minLength", 1, "maxLength", 255), "notes.txt"},
+		{"Content-Disposition", "Content-Disposition", "header", "What to call it, as filename or filename*. A path before the name is dropped.", text, `attachment; filename="notes.txt"`},
+		{"Content-Digest", "Content-Digest", "header", "A digest that the body must have, or the request fails (RFC 9530). SHA-256 is looked at.", text,
+			"sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"},
+		{"Repr-Digest", "Repr-Digest", "header", "As Content-Digest.", text, nil},
 		{"If-Match", "If-Match", "header", "Only if the resource has one of these entity tags, or for * if it exists; otherwise 412.", tags, `"7-2026-11-01"`},
 		{"If-None-Match", "If-None-Match", "header", "Only if the resource has none of these entity tags; otherwise 304 for GET and 412 for the others.", tags, `"7-2026-11-01"`},
 		{"Idempotency-Key", "Idempotency-Key", "header", "Makes the request safe to repeat for 24 hours: 1 to 255 visible ASCII characters, new for each thing to be done.",

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/parley-api/parley/resource"
@@ -11,15 +12,25 @@ const moment = "2026-11-01T12:00:00.000000Z"
 
 // sampleResource is an example of a resource as answers show it.
 func sampleResource(rm *resource.Room, members []resource.Member) object {
-	o := obj("id", 1)
+	var id any = 1
+	name := "1"
+	if prefix := rm.Prefix(); prefix != "" {
+		name = prefix + "0000000000002"
+		id = name
+	}
+	o := obj("id", id)
 	o = append(o, sampleObject(members, shown)...)
 	o.set("created_at", moment)
 	o.set("updated_at", moment)
 	path := "/" + rm.Plural()
-	links := obj("self", obj("href", path+"/1"), "collection", obj("href", path))
+	if key := rm.Key(); key != "" {
+		i := slices.IndexFunc(members, func(m resource.Member) bool { return m.Name == key })
+		name = sampleText(members[i])
+	}
+	links := obj("self", obj("href", path+"/"+name), "collection", obj("href", path))
 	_, actions := rm.LinkNames()
-	for _, name := range actions {
-		links.set(name, obj("href", path+"/1/"+name, "method", "POST"))
+	for _, action := range actions {
+		links.set(action, obj("href", path+"/"+name+"/"+action, "method", "POST"))
 	}
 	o.set("_links", links)
 	return o

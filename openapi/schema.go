@@ -64,7 +64,7 @@ func resourceSchema(rm *resource.Room, v *version.Version) object {
 	own, _ := inner[0].value.(object)
 	required, _ := inner[1].value.(list)
 
-	properties := obj("id", obj("type", "integer", "format", "int64", "description", "Given by the service.", "minimum", 1))
+	properties := obj("id", append(idSchema(rm), obj("description", "Given by the service.")...))
 	properties = append(properties, own...)
 	properties.set("created_at", time("When it was created, in UTC."))
 	properties.set("updated_at", time("When it was last changed, in UTC."))
@@ -77,6 +77,14 @@ func resourceSchema(rm *resource.Room, v *version.Version) object {
 		o = append(obj("type", "object", "description", rm.About()), o[1:]...)
 	}
 	return o
+}
+
+// idSchema is the schema of a resource's id.
+func idSchema(rm *resource.Room) object {
+	if prefix := rm.Prefix(); prefix != "" {
+		return obj("type", "string", "pattern", "^"+prefix+"[0-9a-v]{13}$")
+	}
+	return obj("type", "integer", "format", "int64", "minimum", 1)
 }
 
 // linksSchema is the schema of an item's _links.
@@ -123,7 +131,10 @@ func objectShape(members []resource.Member, as use) object {
 
 // takes reports whether a member has a place in a use.
 func takes(m resource.Member, as use) bool {
-	return as == shown || !m.ReadOnly && !(m.NoCreate && as == created)
+	if as == shown {
+		return !m.Hidden
+	}
+	return !m.ReadOnly && !(m.NoCreate && as == created)
 }
 
 // nullable reports whether null is a value of a member. A member that must be

@@ -12,7 +12,7 @@ func Snapshot(rm *resource.Room, v *version.Version) []byte {
 	own, _ := inner[0].value.(object)
 	required, _ := inner[1].value.(list)
 	stamp := obj("type", "string", "format", "date-time")
-	properties := append(obj("id", obj("type", "integer", "format", "int64", "minimum", 1)), own...)
+	properties := append(obj("id", idSchema(rm)), own...)
 	properties.set("created_at", stamp)
 	properties.set("updated_at", stamp)
 	return appendValue(nil, obj(

@@ -165,9 +165,9 @@ func (k *Keys) Open(cursor string, scope Scope, style Style, now time.Time) (Pos
 	k.release(s)
 	switch {
 	case err != nil:
-		return Position{}, refusal(problem.InvalidCursor, style, "was not issued for this list, with these filters, this order and this account, or was altered")
+		return Position{}, refusal(problem.InvalidCursor, style, invalidCursor, invalidToken)
 	case now.Unix() >= expires:
-		return Position{}, refusal(problem.ExpiredCursor, style, "has expired")
+		return Position{}, refusal(problem.ExpiredCursor, style, expiredCursor, expiredToken)
 	}
 	return at, nil
 }
@@ -222,12 +222,19 @@ func (k *Keys) release(s *scratch) {
 	k.pool.Put(s)
 }
 
-func refusal(kind *problem.Kind, style Style, what string) *problem.Problem {
-	name, noun := "cursor", "cursor"
+// What a refusal says. The texts are whole, so that refusing costs little.
+const (
+	invalidCursor = "The cursor was not issued for this list, with these filters, this order and this account, or was altered."
+	invalidToken  = "The page token was not issued for this list, with these filters, this order and this account, or was altered."
+	expiredCursor = "The cursor has expired."
+	expiredToken  = "The page token has expired."
+)
+
+func refusal(kind *problem.Kind, style Style, ofCursor, ofToken string) *problem.Problem {
 	if style == Token {
-		name, noun = "page_token", "page token"
+		return &problem.Problem{Kind: kind, Detail: ofToken, Parameter: "page_token"}
 	}
-	return &problem.Problem{Kind: kind, Detail: "The " + noun + " " + what + ".", Parameter: name}
+	return &problem.Problem{Kind: kind, Detail: ofCursor, Parameter: "cursor"}
 }
 
 func appendPosition(dst []byte, at Position, expires time.Time) []byte {

@@ -218,6 +218,52 @@ func TestTampering(t *testing.T) {
 	}
 }
 
+// TestTamperingTime measures how long altered cursors take to be refused: none
+// longer than twice a good one. Each batch is timed many times, in turn with
+// the good one, and the fastest counts, so that what else the machine does is
+// not what is measured.
+func TestTamperingTime(t *testing.T) {
+	keys := testKeys(t)
+	good, other := seal(t, keys, home, Cursor, spot), seal(t, keys, home, Cursor, Position{ID: 7})
+	flip := func(i int) string {
+		raw, _ := base64.RawURLEncoding.DecodeString(good)
+		raw[i] ^= 1
+		return base64.RawURLEncoding.EncodeToString(raw)
+	}
+	bad := map[string]string{
+		"the key's id":     flip(0),
+		"the nonce":        flip(5),
+		"the first byte":   flip(1 + nonceSize),
+		"the last byte":    flip(overhead + fixed - tagSize - 1),
+		"the tag's first":  flip(overhead + fixed - tagSize),
+		"the tag's last":   flip(overhead + fixed - 1),
+		"spliced early":    good[:20] + other[20:],
+		"spliced late":     good[:70] + other[70:],
+		"not base64":       good[:40] + "*" + good[41:],
+		"cut":              good[:60],
+		"one character":    "A",
+		"as long as it is": strings.Repeat("A", len(good)),
+		"too long":         strings.Repeat("A", MaxCursor+1),
+	}
+	const batch, rounds = 200, 60
+	measure := func(s string) time.Duration {
+		start := time.Now()
+		for range batch {
+			keys.Open(s, home, Cursor, now)
+		}
+		return time.Since(start)
+	}
+	for why, s := range bad {
+		fastest, slowest := time.Hour, time.Hour
+		for range rounds {
+			fastest, slowest = min(fastest, measure(good)), min(slowest, measure(s))
+		}
+		if slowest > 2*fastest {
+			t.Errorf("%s: %v each, want at most twice the %v of a good one", why, slowest/batch, fastest/batch)
+		}
+	}
+}
+
 func TestOneSpelling(t *testing.T) {
 	keys := testKeys(t)
 	s := seal(t, keys, home, Cursor, spot) // 62 bytes: the last character has two spare bits
@@ -305,6 +351,16 @@ func BenchmarkSeal(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		keys.Seal(home, Cursor, spot, later)
+	}
+}
+
+func BenchmarkOpenAltered(b *testing.B) {
+	keys := testKeys(b)
+	s := seal(b, keys, home, Cursor, spot)
+	s = s[:40] + string(s[40]^1) + s[41:]
+	b.ReportAllocs()
+	for b.Loop() {
+		keys.Open(s, home, Cursor, now)
 	}
 }
 

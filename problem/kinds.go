@@ -10,6 +10,7 @@ var (
 	InvalidCursor     = &Kind{"invalid-cursor", "Invalid cursor", 400, "The cursor or page token was not issued for this list, with these filters, this order and this account, or it was altered.", "Start again from the first page and pass cursors back unchanged."}
 	ExpiredCursor     = &Kind{"expired-cursor", "Expired cursor", 400, "The cursor or page token is older than 72 hours.", "Start again from the first page."}
 	MalformedRange    = &Kind{"malformed-range", "Malformed Range header", 400, "The Range header does not follow the grammar of RFC 9110, section 14.", "Send unit=first-last, unit=first- or unit=-count."}
+	DigestMismatch    = &Kind{"digest-mismatch", "Digest mismatch", 400, "The bytes that arrived do not have the digest that Content-Digest or Repr-Digest names. Nothing was stored.", "Send them again; if it happens twice, compute the digest anew."}
 	UnknownVersion    = &Kind{"unknown-version", "Unknown API version", 400, "The request names a version of the API that does not exist.", "The member allowed lists the versions; /versions describes them."}
 	VersionMismatch   = &Kind{"version-mismatch", "Conflicting API versions", 400, "The request names different versions of the API in two places.", "Name the version in one place only."}
 	Unauthorized      = &Kind{"unauthorized", "Missing or invalid credentials", 401, "The request carries no API key, or one that is unknown or revoked.", "Send Authorization: Bearer <key> with a valid key."}
@@ -34,16 +35,17 @@ var (
 	RateLimited       = &Kind{"rate-limited", "Rate limit exceeded", 429, "The credential has used up its quota.", "Wait for the number of seconds in Retry-After."}
 	Internal          = &Kind{"internal-error", "Internal server error", 500, "The server failed in a way it did not expect.", "Report the request_id to the people who run the service."}
 	Unavailable       = &Kind{"unavailable", "Temporarily unavailable", 503, "The service cannot handle the request right now, for example because its database is out of reach.", "Try again after the number of seconds in Retry-After."}
+	StorageFull       = &Kind{"insufficient-storage", "Insufficient storage", 507, "There is no room left for the bytes. What was stored before is as it was.", "Tell the people who run the service, or delete what is not needed; the room is free some hours later."}
 )
 
 // Kinds returns every kind, in order of status. The slice is the caller's.
 func Kinds() []*Kind {
 	return []*Kind{
 		MalformedJSON, BadRequest, InvalidParameter, InvalidPageSize, InvalidCursor, ExpiredCursor,
-		MalformedRange, UnknownVersion, VersionMismatch, Unauthorized, InvalidSignature, Forbidden,
+		MalformedRange, DigestMismatch, UnknownVersion, VersionMismatch, Unauthorized, InvalidSignature, Forbidden,
 		NotFound, MethodNotAllowed, NotAcceptable, RequestTimeout, Conflict, Duplicate,
 		InvalidTransition, StillReferenced, KeyInUse, VersionRetired, PreconditionFail,
 		ContentTooLarge, UnsupportedMedia, RangeUnsatisfied, ValidationFailed, KeyReused,
-		RateLimited, Internal, Unavailable,
+		RateLimited, Internal, Unavailable, StorageFull,
 	}
 }

@@ -183,7 +183,7 @@ func WriteShape(w http.ResponseWriter, r *http.Request, err error, shape Shape) 
 	for name, values := range p.Header {
 		h[name] = slices.Clone(values)
 	}
-	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding", "Content-Range"} {
+	for _, name := range []string{"Etag", "Last-Modified", "Location", "Content-Encoding", "Content-Range", "Content-Disposition", "Content-Digest", "Repr-Digest"} {
 		if _, own := p.Header[name]; !own {
 			h.Del(name) // of a response that was begun and then failed
 		}

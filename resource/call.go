@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,6 +32,8 @@ type Call struct {
 	ContentType string // of the body, one of the route's Accepts
 	Body        []byte // complete; valid until the answer is sent
 
+	Stream io.Reader // the body of a route with Stream; its errors are problems
+
 	Replay *Replay // nil: no Idempotency-Key
 	Buf    []byte  // to build the answer in; empty
 }
@@ -51,7 +54,8 @@ type Route struct {
 	Public          bool              // no key is asked for
 	Accepts         []string          // media types of the body; none: no body is read
 	Offers          *negotiate.Offers // nil: the JSON of the version
-	Single          bool              // there is one representation, whatever Accept says
+	Single          bool              // the hall does not negotiate: there is one representation, or Serve chooses
+	Stream          bool              // the body is not read before Serve, which takes it from Call.Stream and sets the Print of a Replay
 	Serve           func(*Call) error
 
 	// For the documentation.
@@ -79,9 +83,15 @@ const (
 type Store interface {
 	Get(ctx context.Context, t *store.Table, account, id int64) (store.Row, error)
 	Page(ctx context.Context, t *store.Table, q store.Query) ([]store.Row, error)
+	Begin(ctx context.Context, t *store.Table, q store.Query) ([]store.Row, int64, error)
 	Count(ctx context.Context, t *store.Table, q store.Query) (int64, error)
-	Mark(ctx context.Context, t *store.Table, account int64) (int64, error)
 	Commit(ctx context.Context, tx *store.Tx) ([]store.Row, error)
+}
+
+// A finder is a Store that finds rows by a unique column: what a resource with
+// a Key needs besides.
+type finder interface {
+	Find(ctx context.Context, t *store.Table, account int64, column string, value any) (store.Row, error)
 }
 
 // The media types of request bodies.
@@ -142,6 +152,29 @@ func (c *Call) notModified(etag string) {
 	h := c.W.Header()
 	h["Etag"], h["Cache-Control"] = []string{etag}, cacheNo
 	precond.WriteNotModified(c.W)
+}
+
+// Created answers 201 with a body that is not to be stored, and the path where
+// it can be read.
+func (c *Call) Created(path string, body []byte) {
+	c.W.Header()["Location"] = []string{c.Mount + path}
+	c.Send(http.StatusCreated, "", body)
+}
+
+// Once is the record of an idempotent call that Created answers: nil where it
+// is not one. The answer is made inside the transaction: quick and pure.
+func (c *Call) Once(answer func() (path string, body []byte)) *store.Replay {
+	if c.Replay == nil {
+		return nil
+	}
+	mount, media := c.Mount, c.Type
+	return &store.Replay{Key: c.Replay.Key, Print: c.Replay.Print, Answer: func([]store.Row) []byte {
+		path, body := answer()
+		a := idempotency.Answer{Status: http.StatusCreated, Body: body, Header: []idempotency.Field{
+			{Name: "Content-Type", Value: media}, {Name: "Cache-Control", Value: cacheNever[0]}, {Name: "Location", Value: mount + path},
+		}}
+		return a.AppendAnswer(nil)
+	}}
 }
 
 // NoContent answers 204.

@@ -300,7 +300,7 @@ func TestCorpus(t *testing.T) {
 // The reader of JSON Patch agrees with the reader of resources.
 func TestCorpusCheckJSON(t *testing.T) {
 	for _, c := range corpus {
-		if got, want := checkJSON([]byte(c.doc)) == nil, c.name[0] == 'y'; got != want {
+		if got, want := CheckJSON([]byte(c.doc)) == nil, c.name[0] == 'y'; got != want {
 			t.Errorf("%s: checkJSON says %v, want %v", c.name, got, want)
 		}
 		if _, err := parsePatch([]byte(c.doc)); (summary(err) == "400") == (c.name[0] == 'y') {

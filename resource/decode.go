@@ -97,9 +97,9 @@ func malformed(err error) *problem.Problem {
 	return problem.MalformedJSON.New("The body is not one complete JSON text.")
 }
 
-// checkJSON reports whether body is one well-formed JSON text within the limits.
+// CheckJSON reports whether body is one well-formed JSON text within the limits.
 // The error is a problem.
-func checkJSON(body []byte) error {
+func CheckJSON(body []byte) error {
 	if tooDeep(body) {
 		return problem.MalformedJSON.Newf("The body is nested more than %d levels deep.", MaxDepth)
 	}
@@ -187,7 +187,7 @@ func (rd *reader) object(p *plan, v reflect.Value) error {
 		if f == nil || rd.mode != modeStored {
 			rd.path = appendPointer(rd.path[:at], f, raw)
 		}
-		if f == nil || f.hidden && rd.mode != modeStored {
+		if f == nil || f.hidden && f.readonly && rd.mode != modeStored {
 			if rd.mode != modeStored {
 				rd.fail("is not a member of this resource")
 			}

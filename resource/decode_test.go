@@ -376,7 +376,7 @@ func TestCheckJSON(t *testing.T) {
 		{"cut short", `[1`, "400"},
 		{"a byte order mark", "\ufeff[]", "400"},
 	} {
-		if got := summary(checkJSON([]byte(test.body))); got != test.want {
+		if got := summary(CheckJSON([]byte(test.body))); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.why, got, test.want)
 		}
 	}

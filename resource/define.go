@@ -21,6 +21,7 @@
 //	readonly     set by Check, never by a client
 //	immutable    can be given on create only
 //	hidden       stored, never shown
+//	writeonly    given by a client, never shown
 //	unique       within the account: 409 for a second
 //	ref=users    the id of a row of that collection, of the same account
 //	ondelete=    restrict (default): that row cannot be deleted; null: this becomes null
@@ -31,10 +32,12 @@
 package resource
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/store"
@@ -63,6 +66,33 @@ type Rules[T any] struct {
 
 	// Keep is called before a row is deleted; an error stops the deletion.
 	Keep func(row *T, id int64) error
+
+	// Content makes items bytes that the struct describes; nil: items are JSON.
+	Content *Content[T]
+
+	// Prefix makes ids texts: the prefix and 13 characters. "" leaves them
+	// numbers.
+	Prefix string
+	// Key is a member that stands in paths instead of the id: a string, unique
+	// and immutable.
+	Key string
+	// Owner is a hidden member, a whole number, that holds the account of a
+	// row. With it rows are kept for the whole service, so that what is unique
+	// is so in all accounts, and still each account sees only its own.
+	Owner string
+
+	Parent Parent // zero: the collection stands by itself
+
+	// Along is called once on create, after Check and in place of Reveal, with
+	// the parent's row. It may set any member of next, and returns the value of
+	// Shown and what is to be written together with the new row.
+	Along func(next *T, parent *store.Row) (value string, also []store.Write, err error)
+
+	// Live is called before one resource is shown to a GET, and may set
+	// readonly members that are not stored. They are no part of the entity tag.
+	Live func(ctx context.Context, shown *T, row *store.Row)
+
+	Methods []Kind // nil means all
 
 	System bool // rows belong to the service, not to an account: needs scope admin
 	Silent bool // emits no events
@@ -116,10 +146,20 @@ type Definition struct {
 
 	system, silent, splice bool
 
+	prefix     string
+	key, owner *field
+	parent     *field
+	above      *Definition // whose id parent holds
+	methods    []Kind
+
 	check  func(next, was any) []problem.FieldError
 	reveal func(next any, account int64) (string, error)
 	shown  string
 	keep   func(row any, id int64) error
+	along  func(next any, parent *store.Row) (string, []store.Write, error)
+	live   func(ctx context.Context, shown any, row *store.Row)
+
+	content *content // nil: items are JSON
 }
 
 type action struct {
@@ -151,11 +191,20 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 		d.reveal = func(next any, account int64) (string, error) { return rules.Reveal(next.(*T), account) }
 		d.shown = rules.Shown
 	}
+	if rules.Along != nil {
+		d.along = func(next any, parent *store.Row) (string, []store.Write, error) {
+			return rules.Along(next.(*T), parent)
+		}
+		d.shown = rules.Shown
+	}
+	if rules.Live != nil {
+		d.live = func(ctx context.Context, shown any, row *store.Row) { rules.Live(ctx, shown.(*T), row) }
+	}
 	if rules.Keep != nil {
 		d.keep = func(row any, id int64) error { return rules.Keep(row.(*T), id) }
 	}
-	if (rules.Reveal == nil) != (rules.Shown == "") || d.plan.byName[rules.Shown] != nil {
-		d.panicf("Reveal and Shown belong together, and Shown is no member of the struct")
+	if (rules.Reveal == nil) != (rules.Shown == "") && (rules.Along == nil || rules.Reveal != nil) || d.shows(rules.Shown) {
+		d.panicf("Reveal and Shown belong together, and Shown is no member of the struct that is shown")
 	}
 	for _, name := range []string{singular, plural} {
 		if !isName(name) {
@@ -167,8 +216,19 @@ func Define[T any](singular, plural string, rules Rules[T]) *Definition {
 			d.panicf("the member %q is added by the service", name)
 		}
 	}
+	d.prefix = rules.Prefix
+	d.defineKey(rules.Key, rules.Owner)
+	d.defineParent(rules.Parent)
+	d.methods = rules.Methods
 	d.defineStates(rules.Actions)
 	d.defineLinks(rules.Links)
+	if c := rules.Content; c != nil {
+		d.defineContent(&content{
+			types: c.Types, limit: c.Limit, kind: c.Type,
+			take: func(next any, up Upload) { c.Take(next.(*T), up) },
+			give: func(row any) Bytes { return c.Give(row.(*T)) },
+		}, c.Digest, c.Size)
+	}
 	d.defineTable(rules.Filters)
 	d.older = make(map[reflect.Type]*plan)
 	for _, s := range rules.Changes {
@@ -182,6 +242,12 @@ func (d *Definition) panicf(format string, args ...any) {
 	panic("resource: " + d.plural + ": " + fmt.Sprintf(format, args...))
 }
 
+// shows reports whether an answer has a member.
+func (d *Definition) shows(name string) bool {
+	f := d.plan.byName[name]
+	return f != nil && (!f.hidden || f.readonly)
+}
+
 // isName reports whether s is lower-case words joined by hyphens.
 func isName(s string) bool {
 	for i, c := range []byte(s) {
@@ -190,6 +256,19 @@ func isName(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+func (d *Definition) defineKey(key, owner string) {
+	if key != "" {
+		if d.key = d.plan.byName[key]; d.key == nil || d.key.kind != kindString || d.key.nullable || !d.key.unique || !d.key.immutable {
+			d.panicf("the key %q is not a member that is a string, unique and immutable", key)
+		}
+	}
+	if owner != "" {
+		if d.owner = d.plan.byName[owner]; d.owner == nil || d.owner.kind != kindInt || d.owner.nullable || !d.owner.hidden || d.system {
+			d.panicf("the owner %q is not a member that is a whole number and hidden", owner)
+		}
+	}
 }
 
 func (d *Definition) defineStates(actions Actions) {
@@ -272,9 +351,13 @@ func (d *Definition) defineTable(filters []string) {
 		d.filters = append(d.filters, f)
 	}
 	for _, f := range d.plan.fields {
-		d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
+		if secret := f.hidden && !f.unique; !secret && !strings.Contains(f.name, "-") { // such a name cannot be a column of the view
+			d.table.Fields = append(d.table.Fields, store.Field{Name: f.name, Type: f.jsonName()})
+		}
 		filter := slices.Contains(d.filters, f)
-		if !filter && !f.unique && f.ref == "" {
+		held := d.content != nil && f == d.content.held
+		summed := d.content != nil && f == d.content.size
+		if !filter && !f.unique && f.ref == "" && f != d.owner && f != d.parent && !held && !summed {
 			continue
 		}
 		k, ok := f.column()
@@ -283,7 +366,7 @@ func (d *Definition) defineTable(filters []string) {
 		}
 		d.columns = append(d.columns, f)
 		d.table.Columns = append(d.table.Columns, store.Column{
-			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "", Ref: f.ref, OnDelete: f.onDelete,
+			Name: f.name, Kind: k, Unique: f.unique, Index: filter || f.ref != "" || f == d.owner || f == d.parent, Ref: f.ref, OnDelete: f.onDelete, Held: held, Summed: summed,
 		})
 	}
 	d.table.Clear = d.clear
@@ -325,6 +408,21 @@ func (d *Definition) Table() *store.Table { return d.table }
 
 // System reports whether the rows belong to the service itself.
 func (d *Definition) System() bool { return d.system }
+
+// Service reports whether the rows are kept for the whole service, whoever
+// they belong to.
+func (d *Definition) Service() bool { return d.system || d.owner != nil }
+
+// Prefix returns what ids begin with, or "" where they are numbers.
+func (d *Definition) Prefix() string { return d.prefix }
+
+// Key returns the member that stands in paths instead of the id, or "".
+func (d *Definition) Key() string {
+	if d.key == nil {
+		return ""
+	}
+	return d.key.name
+}
 
 // EventTypes returns the types of all events the resource emits, in order.
 func (d *Definition) EventTypes() []string {

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"bytes"
 	"reflect"
 	"strconv"
 	"time"
@@ -66,8 +67,21 @@ func (f *field) append(dst []byte, v reflect.Value, all bool) []byte {
 }
 
 func appendString(dst []byte, s string) []byte {
+	if plainText(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	dst, _ = jsontext.AppendQuote(dst, s) // fails on bad UTF-8 only, and then replaces it
 	return dst
+}
+
+// plainText reports whether a text is ASCII that JSON does not escape.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendTime writes microseconds since 1970 as a quoted ISO 8601 UTC timestamp
@@ -84,24 +98,28 @@ func AppendTime(dst []byte, micros int64) []byte {
 	t := time.UnixMicro(micros).UTC()
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	dst = digits(dst, year, 4)
-	dst = digits(append(dst, '-'), int(month), 2)
-	dst = digits(append(dst, '-'), day, 2)
-	dst = digits(append(dst, 'T'), hour, 2)
-	dst = digits(append(dst, ':'), minute, 2)
-	dst = digits(append(dst, ':'), second, 2)
-	dst = digits(append(dst, '.'), t.Nanosecond()/1000, 6)
-	return append(dst, 'Z')
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
+	}
+	micro := t.Nanosecond() / 1000
+	text := [27]byte{4: '-', 7: '-', 10: 'T', 13: ':', 16: ':', 19: '.', 26: 'Z'}
+	text[0], text[1] = two(year / 100)
+	text[2], text[3] = two(year % 100)
+	text[5], text[6] = two(int(month))
+	text[8], text[9] = two(day)
+	text[11], text[12] = two(hour)
+	text[14], text[15] = two(minute)
+	text[17], text[18] = two(second)
+	text[20], text[21] = two(micro / 10_000)
+	text[22], text[23] = two(micro / 100 % 100)
+	text[24], text[25] = two(micro % 100)
+	return append(dst, text[:]...)
 }
 
-// digits writes n with exactly width digits; a year past 9999 keeps its own.
-func digits(dst []byte, n, width int) []byte {
-	var b [20]byte
-	s := strconv.AppendInt(b[:0], int64(n), 10)
-	for range width - len(s) {
-		dst = append(dst, '0')
-	}
-	return append(dst, s...)
+// two returns the digits of a number below 100.
+func two(n int) (tens, ones byte) {
+	tens = byte(n) / 10
+	return '0' + tens, '0' + byte(n) - 10*tens
 }
 
 // member finds a top-level member's raw value in a document of our own, which
@@ -122,6 +140,9 @@ func member(doc []byte, quoted string) []byte {
 
 // skipString returns the index after the string that begins at i.
 func skipString(doc []byte, i int) int {
+	if end := bytes.IndexByte(doc[i+1:], '"'); end >= 0 && bytes.IndexByte(doc[i+1:i+1+end], '\\') < 0 {
+		return i + end + 2
+	}
 	for i++; i < len(doc); i++ {
 		switch doc[i] {
 		case '\\':

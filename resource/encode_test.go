@@ -251,8 +251,8 @@ func FuzzDecode(f *testing.F) {
 		if written(was) != before {
 			t.Fatalf("the value before changed: %s", body)
 		}
-		if (checkJSON(body) != nil) != (summary(err) == "400") {
-			t.Errorf("%s: %s, and checkJSON says %v", body, summary(err), checkJSON(body))
+		if (CheckJSON(body) != nil) != (summary(err) == "400") {
+			t.Errorf("%s: %s, and checkJSON says %v", body, summary(err), CheckJSON(body))
 		}
 		if err != nil {
 			if s := summary(err); s != "400" && !strings.HasPrefix(s, "422 ") {
@@ -293,7 +293,7 @@ func FuzzMember(f *testing.F) {
 		member(doc, `"`+name+`":`) // whatever comes: no panic
 		var all map[string]json.RawMessage
 		var compact bytes.Buffer
-		if checkJSON(doc) != nil || json.Unmarshal(doc, &all) != nil || all == nil || json.Compact(&compact, doc) != nil {
+		if CheckJSON(doc) != nil || json.Unmarshal(doc, &all) != nil || all == nil || json.Compact(&compact, doc) != nil {
 			return
 		}
 		for key := range all {

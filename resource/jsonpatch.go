@@ -26,7 +26,7 @@ type operation struct {
 
 // parsePatch reads a JSON Patch. What is not JSON is 400, what is no patch 422.
 func parsePatch(body []byte) ([]operation, error) {
-	if err := checkJSON(body); err != nil {
+	if err := CheckJSON(body); err != nil {
 		return nil, err
 	}
 	list, ok := parseTree(body).([]any)

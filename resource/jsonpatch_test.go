@@ -261,7 +261,7 @@ func FuzzPatch(f *testing.F) {
 		f.Add([]byte(`{"a":{"b":null},"l":[1,2,null]}`), []byte(patch))
 	}
 	f.Fuzz(func(t *testing.T, doc, patch []byte) {
-		if checkJSON(doc) != nil {
+		if CheckJSON(doc) != nil {
 			return
 		}
 		ops, err := parsePatch(patch)

@@ -64,6 +64,12 @@ func (rm *Room) list(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if over, err := rm.over(c); err != nil {
+		return err
+	} else if over != nil {
+		q.Where = append(q.Where, store.Condition{Column: rm.parent.name, Values: []any{over.ID}})
+		scope.Filters += "&" + rm.above.plural + "=" + strconv.FormatInt(over.ID, 10)
+	}
 	return Serve(c, Listing[store.Row]{
 		Pages: pages, Plan: plan, Scope: scope, Keys: rm.Keys(plan.Cursor), Now: rm.Now(),
 		Place: func(row *store.Row) Place {
@@ -79,7 +85,10 @@ func (rm *Room) list(c *Call) error {
 			}
 			return rm.Store.Page(c.Context(), rm.table, q)
 		},
-		Mark:  func() (int64, error) { return rm.Store.Mark(c.Context(), rm.table, q.Account) },
+		Begin: func(limit int) ([]store.Row, int64, error) {
+			q.Limit = limit
+			return rm.Store.Begin(c.Context(), rm.table, q)
+		},
 		Count: func() (int64, error) { return rm.Store.Count(c.Context(), rm.table, q) },
 		Item:  func(dst []byte, row *store.Row) ([]byte, error) { return rm.appendRow(dst, c, row) },
 	})
@@ -89,7 +98,13 @@ func (rm *Room) list(c *Call) error {
 // and the scope that cursors are bound to.
 func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope, error) {
 	q := store.Query{Account: rm.account(c)}
-	scope := paginate.Scope{Collection: rm.plural, Account: q.Account}
+	scope := paginate.Scope{Collection: rm.plural, Account: c.Account}
+	if rm.system {
+		scope.Account = 0
+	}
+	if rm.owner != nil {
+		q.Where = []store.Condition{{Column: rm.owner.name, Values: []any{c.Account}}}
+	}
 	if c.R.URL.RawQuery == "" {
 		return q, scope, nil
 	}
@@ -103,14 +118,14 @@ func (rm *Room) query(c *Call, plan paginate.Plan) (store.Query, paginate.Scope,
 		if err != nil {
 			return q, scope, err
 		}
-		q.Since, q.Order = t, store.ByUpdated
+		q.Since, q.Order, scope.Sort = t, store.ByUpdated, "updated_at"
 		scope.Filters = "updated_since=" + strconv.FormatInt(t, 10)
 		if sort != "" {
 			return q, scope, Parameter("sort", "With updated_since a list is in order of change and cannot be sorted.")
 		}
 	}
-	var err error
-	q.Where, err = rm.conditions(c, plan, &scope)
+	where, err := rm.conditions(c, plan, &scope)
+	q.Where = append(q.Where, where...)
 	return q, scope, err
 }
 
@@ -149,7 +164,7 @@ func (f *field) filter(text string) (any, error) {
 	switch f.kind {
 	case kindInt:
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err == nil {
+		if err == nil && text[0] != '+' { // one way to write a number
 			return n, nil
 		}
 		return nil, Parameter(f.name, "The filter must be a whole number.")
@@ -201,7 +216,14 @@ type Listing[R any] struct {
 	Now   time.Time
 
 	Fetch func(Window) ([]R, error)
-	Mark  func() (int64, error) // of the snapshot a walk that begins now stands on
+
+	// Begin reads the first page of a walk and the mark of the snapshot that
+	// the walk stands on, which comes back in the Windows of its other pages.
+	// Where it is nil, Mark gives the mark and then Fetch the rows; a mark of 0
+	// means that there are none.
+	Begin func(limit int) ([]R, int64, error)
+	Mark  func() (int64, error)
+
 	Count func() (int64, error)
 	Place func(*R) Place
 	Item  func(dst []byte, row *R) ([]byte, error)
@@ -245,13 +267,8 @@ func (l *Listing[R]) fetch(page *paginate.Page) ([]R, error) {
 	}
 	if l.Plan.Cursor != "" {
 		w.After, w.Mark, w.Key, w.ID, w.Back = true, at.Mark, at.Key, at.ID, at.Back
-	} else if w.Mark, err = l.Mark(); err != nil {
-		return nil, err
 	}
-	if w.Mark == 0 { // nothing was ever made
-		return nil, nil
-	}
-	rows, err := l.Fetch(w)
+	rows, err := l.read(&w)
 	if err != nil {
 		return nil, err
 	}
@@ -271,6 +288,21 @@ func (l *Listing[R]) fetch(page *paginate.Page) ([]R, error) {
 		page.HasNext, page.HasPrev = false, false
 	}
 	return rows, nil
+}
+
+// read reads the rows of a window, and its mark where a walk begins.
+func (l *Listing[R]) read(w *Window) (rows []R, err error) {
+	switch {
+	case w.After:
+		return l.Fetch(*w)
+	case l.Begin != nil:
+		rows, w.Mark, err = l.Begin(w.Limit)
+		return rows, err
+	}
+	if w.Mark, err = l.Mark(); err != nil || w.Mark == 0 {
+		return nil, err
+	}
+	return l.Fetch(*w)
 }
 
 func (l *Listing[R]) position(mark int64, row *R) paginate.Position {
@@ -375,7 +407,7 @@ func Fixed[R any](c *Call, o *Options, collection string, items []R, item func(d
 		row *R
 	}
 	return Serve(c, Listing[entry]{
-		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection},
+		Pages: pages, Plan: plan, Keys: o.Keys(plan.Cursor), Now: o.Now(), Scope: paginate.Scope{Collection: collection, Account: c.Account},
 		Fetch: func(w Window) ([]entry, error) {
 			from, to := w.Offset, min(w.Offset+w.Limit, len(items))
 			if w.After && w.Back {

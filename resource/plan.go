@@ -149,6 +149,8 @@ func (f *field) rules(tag, where string) {
 			f.readonly = true
 		case "hidden":
 			f.hidden, f.readonly = true, true
+		case "writeonly":
+			f.hidden = true
 		case "immutable":
 			f.immutable = true
 		case "state":

@@ -27,12 +27,19 @@ func (rm *Room) appendRow(dst []byte, c *Call, row *store.Row) ([]byte, error) {
 	return rm.appendRowWith(dst, c, row, "", "")
 }
 
+// Append writes a row as a call shows it, for routes beside those of the room.
+func (rm *Room) Append(dst []byte, c *Call, row *store.Row) ([]byte, error) {
+	return rm.appendRow(dst, c, row)
+}
+
 // appendRowWith is appendRow with one more member, whose value is a string.
 func (rm *Room) appendRowWith(dst []byte, c *Call, row *store.Row, member, value string) ([]byte, error) {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, row.ID, 10)
-	dst = append(dst, ',')
-	dst, doc, err := rm.appendMembers(dst, c.Version, row)
+	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')
+	var live func(any)
+	if rm.live != nil && c.Route != nil && c.Route.Kind == Read {
+		live = func(shown any) { rm.live(c.Context(), shown, row) }
+	}
+	dst, doc, err := rm.appendMembers(dst, c.Version, row, live)
 	if err != nil {
 		return dst, err
 	}
@@ -45,19 +52,24 @@ func (rm *Room) appendRowWith(dst []byte, c *Call, row *store.Row, member, value
 	dst = append(dst, `,"updated_at":`...)
 	dst = appendTime(dst, row.Updated)
 	dst = append(dst, `,"_links":`...)
-	dst = rm.appendLinks(dst, c.Mount, row.ID, doc)
+	dst = rm.appendLinks(dst, c, row.ID, doc)
 	return append(dst, '}'), nil
 }
 
 // appendMembers writes the members of a version, each followed by a comma, and
-// returns the document in the latest shape.
-func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([]byte, []byte, error) {
+// returns the document in the latest shape. Live, where it is not nil, adds
+// what is not stored.
+func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row, live func(any)) ([]byte, []byte, error) {
 	same := rm.chain.Same(v)
-	if same && rm.splice && !row.Reshape {
+	if same && rm.splice && !row.Reshape && live == nil {
 		if len(row.Doc) > 2 {
 			dst = append(append(dst, row.Doc[1:len(row.Doc)-1]...), ',')
 		}
 		return dst, row.Doc, nil
+	}
+	if !same && !row.Reshape && live == nil {
+		dst, err := rm.appendLowered(dst, v, row.Doc)
+		return dst, row.Doc, err
 	}
 	value, err := rm.value(row.Doc)
 	if err != nil {
@@ -66,6 +78,9 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([
 	doc := row.Doc
 	if row.Reshape {
 		doc = rm.plan.append(nil, value.Elem(), true)
+	}
+	if live != nil {
+		live(value.Interface())
 	}
 	shown := value.Elem()
 	if !same {
@@ -84,9 +99,8 @@ func (rm *Room) appendMembers(dst []byte, v *version.Version, row *store.Row) ([
 // Snapshot writes the row of an event as its data: the members of a version
 // without links, which depend on who asks.
 func (rm *Room) Snapshot(dst []byte, v *version.Version, row *store.Row) ([]byte, error) {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, row.ID, 10)
-	dst, _, err := rm.appendMembers(append(dst, ','), v, row)
+	dst = append(rm.appendID(append(dst, `{"id":`...), row.ID), ',')
+	dst, _, err := rm.appendMembers(dst, v, row, nil)
 	if err != nil {
 		return dst, err
 	}
@@ -99,11 +113,11 @@ func (rm *Room) Snapshot(dst []byte, v *version.Version, row *store.Row) ([]byte
 
 // appendLinks writes self, collection, the links that are not null, and the
 // actions that the state allows.
-func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []byte {
+func (rm *Room) appendLinks(dst []byte, c *Call, id int64, doc []byte) []byte {
 	dst = append(dst, `{"self":{"href":"`...)
-	dst = rm.appendPath(dst, mount, id)
+	dst = rm.appendPath(dst, c, id, doc)
 	dst = append(dst, `"},"collection":{"href":"`...)
-	dst = append(append(append(append(dst, mount...), '/'), rm.plural...), `"}`...)
+	dst = append(rm.appendCollection(dst, c), `"}`...)
 	for i := range rm.links {
 		l := &rm.links[i]
 		ref := member(doc, l.field.quoted)
@@ -111,7 +125,7 @@ func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []by
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), l.name...), `":{"href":"`...)
-		dst = append(append(append(dst, mount...), '/'), l.collection...)
+		dst = append(append(append(dst, c.Mount...), '/'), l.collection...)
 		dst = append(append(append(dst, '/'), ref...), `"}`...)
 	}
 	if rm.state == nil {
@@ -124,13 +138,16 @@ func (rm *Room) appendLinks(dst []byte, mount string, id int64, doc []byte) []by
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), a.name...), `":{"href":"`...)
-		dst = rm.appendPath(dst, mount, id)
+		dst = rm.appendPath(dst, c, id, doc)
 		dst = append(append(append(dst, '/'), a.name...), `","method":"POST"}`...)
 	}
 	return append(dst, '}')
 }
 
-func (rm *Room) appendPath(dst []byte, mount string, id int64) []byte {
-	dst = append(append(append(dst, mount...), '/'), rm.plural...)
-	return strconv.AppendInt(append(dst, '/'), id, 10)
+// appendID writes an id as a JSON value.
+func (rm *Room) appendID(dst []byte, id int64) []byte {
+	if rm.prefix == "" {
+		return strconv.AppendInt(dst, id, 10)
+	}
+	return append(appendNumber(append(dst, '"'), rm.prefix, id), '"')
 }

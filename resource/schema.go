@@ -16,6 +16,7 @@ type Member struct {
 	Nullable bool
 	Required bool // a client must send it on create and replace
 	ReadOnly bool // a client must not send it
+	Hidden   bool // no answer has it
 	Fixed    bool // it can be given on create only
 	NoCreate bool // it cannot be given on create
 	Optional bool // it may be absent from an answer
@@ -35,7 +36,7 @@ func (rm *Room) Members(v *version.Version) []Member {
 func (p *plan) describe() []Member {
 	var all []Member
 	for _, f := range p.fields {
-		if !f.hidden {
+		if !f.hidden || !f.readonly {
 			all = append(all, f.describe())
 		}
 	}
@@ -45,7 +46,7 @@ func (p *plan) describe() []Member {
 func (f *field) describe() Member {
 	m := Member{
 		Name: f.name, Type: f.jsonName(), Format: f.format, About: f.about, Nullable: f.nullable,
-		Required: f.required, ReadOnly: f.readonly, Fixed: f.immutable, NoCreate: f.state, Optional: f.omit, Line: f.line, Enum: f.enum,
+		Required: f.required, ReadOnly: f.readonly, Hidden: f.hidden, Fixed: f.immutable, NoCreate: f.state, Optional: f.omit, Line: f.line, Enum: f.enum,
 	}
 	switch f.kind {
 	case kindTime:

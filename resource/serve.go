@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/parley-api/parley/idempotency"
@@ -13,6 +12,9 @@ import (
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/store"
 )
+
+// Get answers GET of an item, for a route beside those of the room.
+func (rm *Room) Get(c *Call) error { return rm.read(c) }
 
 // read answers GET and HEAD of an item.
 func (rm *Room) read(c *Call) error {
@@ -23,16 +25,21 @@ func (rm *Room) read(c *Call) error {
 	if err != nil {
 		return err
 	}
+	return rm.describe(c, &row)
+}
+
+// describe answers GET and HEAD with a row.
+func (rm *Room) describe(c *Call, row *store.Row) error {
 	etag := rm.etag(c, row.Rev)
 	result, err := precond.Check(c.R, etag, time.Time{})
 	if err != nil {
 		return err
 	}
-	if result == precond.NotModified {
+	if result == precond.NotModified && rm.live == nil { // what is live may have changed
 		c.notModified(etag)
 		return nil
 	}
-	return rm.show(c, http.StatusOK, &row)
+	return rm.show(c, http.StatusOK, row)
 }
 
 // show answers with a row.
@@ -52,36 +59,67 @@ func (rm *Room) create(c *Call) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
+	over, err := rm.over(c)
+	if err != nil {
+		return err
+	}
 	next, err := rm.fresh(c)
 	if err != nil {
 		return err
 	}
-	var secret string
-	if rm.reveal != nil {
-		if secret, err = rm.reveal(next.Interface(), c.Account); err != nil {
-			return err
-		}
+	return rm.insert(c, next, over)
+}
+
+// insert stores a new row and answers with it. Over is the parent's row; nil:
+// there is none.
+func (rm *Room) insert(c *Call, next reflect.Value, over *store.Row) error {
+	secret, also, err := rm.complete(c, next, over)
+	if err != nil {
+		return err
 	}
 	tx := &store.Tx{Account: rm.account(c), Writes: []store.Write{{
 		Table: rm.table, Op: store.Insert, Version: rm.writes, Events: rm.events("created"),
 		Doc: rm.plan.append(nil, next.Elem(), true), Keys: rm.keys(next.Elem()),
 	}}}
+	tx.Writes = append(tx.Writes, also...)
 	tx.Replay = rm.replay(c, http.StatusCreated)
 	rows, err := rm.Store.Commit(c.Context(), tx)
 	if err != nil {
 		return rm.failed(c, err)
 	}
 	row := &rows[0]
-	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c.Mount, row.ID))}
-	if rm.reveal == nil {
+	c.W.Header()["Location"] = []string{string(rm.appendPath(nil, c, row.ID, row.Doc))}
+	if rm.shown == "" {
 		return rm.show(c, http.StatusCreated, row)
 	}
-	body, err := rm.appendRowWith(c.Buf, c, row, rm.shown, secret)
+	member := rm.shown
+	if secret == "" {
+		member = ""
+	}
+	body, err := rm.appendRowWith(c.Buf, c, row, member, secret)
 	if err != nil {
 		return err
 	}
 	c.Send(http.StatusCreated, "", body)
 	return nil
+}
+
+// complete sets what a client does not give, and finds what is shown once and
+// what is written along.
+func (rm *Room) complete(c *Call, next reflect.Value, over *store.Row) (secret string, also []store.Write, err error) {
+	if rm.owner != nil {
+		next.Elem().Field(rm.owner.index).SetInt(c.Account)
+	}
+	if over != nil {
+		next.Elem().Field(rm.parent.index).SetInt(over.ID)
+	}
+	switch {
+	case rm.along != nil:
+		return rm.along(next.Interface(), over)
+	case rm.reveal != nil:
+		secret, err = rm.reveal(next.Interface(), c.Account)
+	}
+	return secret, nil, err
 }
 
 // fresh reads the body of a create into a value of the latest shape. Its errors
@@ -150,12 +188,12 @@ func (rm *Room) replay(c *Call, status int) *store.Replay {
 			{Name: "Etag", Value: rm.etag(&again, row.Rev)},
 			{Name: "Accept-Ranges", Value: "none"},
 		}}
-		if status == http.StatusCreated && rm.reveal != nil { // as the answer with the secret was
+		if status == http.StatusCreated && rm.shown != "" { // as the answer with the secret was
 			a.Header = a.Header[:2]
 			a.Header[1].Value = cacheNever[0]
 		}
 		if status == http.StatusCreated {
-			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, again.Mount, row.ID))})
+			a.Header = append(a.Header, idempotency.Field{Name: "Location", Value: string(rm.appendPath(nil, &again, row.ID, row.Doc))})
 		}
 		return a.AppendAnswer(nil)
 	}}
@@ -170,11 +208,16 @@ func (rm *Room) modify(c *Call, f change) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
+	return rm.alter(c, f)
+}
+
+// alter is modify whatever the query says.
+func (rm *Room) alter(c *Call, f change) error {
 	row, err := rm.load(c)
 	if err != nil {
 		return err
 	}
-	if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
+	if err := rm.guard(c, &row); err != nil {
 		return err
 	}
 	w, err := rm.rewrite(c, row, f)
@@ -215,8 +258,8 @@ func (rm *Room) rewrite(c *Call, row store.Row, f change) (*store.Write, error) 
 	actions := []string{"updated"}
 	if rm.state != nil {
 		from, to := was.Elem().Field(rm.state.index).String(), next.Elem().Field(rm.state.index).String()
-		if err := rm.move(from, to); err != nil {
-			return nil, rm.chain.Problem(c.Version, err)
+		if err := rm.move(c, from, to); err != nil {
+			return nil, err
 		}
 		if extra, ok := rm.states.Enter[to]; ok && from != to {
 			actions = append(actions, extra)
@@ -236,12 +279,26 @@ func (rm *Room) rewrite(c *Call, row store.Row, f change) (*store.Write, error) 
 }
 
 // move checks a transition. To stay is always allowed.
-func (rm *Room) move(from, to string) error {
+func (rm *Room) move(c *Call, from, to string) error {
 	if from == to || slices.Contains(rm.states.Moves[from], to) {
 		return nil
 	}
-	p := problem.InvalidTransition.Newf("A %s that is %s cannot become %s.", rm.singular, from, to)
-	p.Allowed = rm.states.Moves[from]
+	return rm.stuck(c, from, "A "+rm.singular+" that is "+from+" cannot become "+to+".")
+}
+
+// stuck is the answer to a transition that is not allowed. A client of an older
+// version reads of the states that it knows only.
+func (rm *Room) stuck(c *Call, from, detail string) error {
+	moves := rm.states.Moves[from]
+	if !rm.chain.Same(c.Version) {
+		detail = "The " + rm.singular + " cannot change that way in the state it is in."
+		moves = rm.chain.Values(c.Version, rm.state.name, moves...)
+		if rm.plans[c.Version.Index()].byName[rm.chain.Parameter(c.Version, rm.state.name)] == nil {
+			moves = nil // it has no states
+		}
+	}
+	p := problem.InvalidTransition.New(detail)
+	p.Allowed = moves
 	return p
 }
 
@@ -318,7 +375,7 @@ func (rm *Room) patch(c *Call) error {
 // that they can be tested, and reads the result as a replacement.
 func (rm *Room) edit(c *Call, ops []operation, was reflect.Value, row *store.Row) (reflect.Value, error) {
 	seen := rm.lower(c, was)
-	doc := append([]byte(`{"id":`), strconv.FormatInt(row.ID, 10)...)
+	doc := rm.appendID([]byte(`{"id":`), row.ID)
 	doc = appendTime(append(doc, `,"created_at":`...), row.Created)
 	doc = appendTime(append(doc, `,"updated_at":`...), row.Updated)
 	p := rm.plans[c.Version.Index()]
@@ -351,9 +408,7 @@ func (rm *Room) act(c *Call, a action) error {
 		next.Elem().Set(was.Elem())
 		state := next.Elem().Field(rm.state.index)
 		if state.String() == a.To {
-			p := problem.InvalidTransition.Newf("The %s is already %s.", rm.singular, a.To)
-			p.Allowed = rm.states.Moves[a.To]
-			return next, p
+			return next, rm.stuck(c, a.To, "The "+rm.singular+" is already "+a.To+".")
 		}
 		state.SetString(a.To)
 		return next, nil
@@ -365,29 +420,32 @@ func (rm *Room) remove(c *Call) error {
 	if err := NoParameters(c); err != nil {
 		return err
 	}
-	id, err := parseID(c.Args[0])
-	if err != nil {
-		return rm.problem(err)
-	}
-	w := store.Write{Table: rm.table, Op: store.Delete, ID: id, Version: rm.writes, Events: rm.events("deleted")}
-	if conditional(c.R) || rm.keep != nil {
+	w := store.Write{Table: rm.table, Op: store.Delete, Version: rm.writes, Events: rm.events("deleted")}
+	if conditional(c.R) || rm.keep != nil || rm.owner != nil || rm.key != nil || rm.parent != nil {
 		row, err := rm.load(c)
 		if err != nil {
 			return err
 		}
-		if _, err := precond.Check(c.R, rm.etag(c, row.Rev), time.Time{}); err != nil {
+		w.ID = row.ID
+		if err := rm.guard(c, &row); err != nil {
 			return err
 		}
 		if rm.keep != nil {
 			v, err := rm.value(row.Doc)
 			if err == nil {
-				err = rm.keep(v.Interface(), id)
+				err = rm.keep(v.Interface(), row.ID)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		w.IfRev = row.Rev
+	} else {
+		id, err := rm.parseID(rm.name(c))
+		if err != nil {
+			return rm.problem(err)
+		}
+		w.ID = id
 	}
 	if _, err := rm.Store.Commit(c.Context(), &store.Tx{Account: rm.account(c), Writes: []store.Write{w}}); err != nil {
 		return rm.problem(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-api/parley/blob"
 	"github.com/parley-api/parley/idempotency"
 	"github.com/parley-api/parley/paginate"
 	"github.com/parley-api/parley/problem"
@@ -36,8 +37,12 @@ func newHouse(t testing.TB, definitions ...*resource.Definition) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bytes, err := blob.OpenFolder(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, d := range definitions {
-		room := d.Open(resource.Options{Store: h.memory, Calendar: h.calendar, Keys: func(string) *paginate.Keys { return keys }, Now: func() time.Time { return time.UnixMicro(h.clock) }})
+		room := d.Open(resource.Options{Blobs: bytes, Store: h.memory, Calendar: h.calendar, Keys: func(string) *paginate.Keys { return keys }, Now: func() time.Time { return time.UnixMicro(h.clock) }})
 		for _, r := range room.Routes() {
 			h.routes.Add(r.Method, r.Pattern, r)
 		}
@@ -56,12 +61,15 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return err
+		var body []byte
+		if !m.Value.Stream {
+			if body, err = io.ReadAll(r.Body); err != nil {
+				return err
+			}
 		}
 		return m.Value.Serve(&resource.Call{
-			W: w, R: r, Route: m.Value, Args: m.Args, Mount: mount, Path: path, Version: v, Account: h.account,
+			Stream: r.Body,
+			W:      w, R: r, Route: m.Value, Args: m.Args, Mount: mount, Path: path, Version: v, Account: h.account,
 			Type: resource.TypeJSON, ContentType: r.Header.Get("Content-Type"), Body: body, Replay: h.replay,
 		})
 	}).ServeHTTP(w, r)

@@ -40,8 +40,12 @@ func (m *memory) Get(_ context.Context, t *store.Table, account, id int64) (stor
 	return m.tables[t.Name][i].Row, nil
 }
 
-func (m *memory) Mark(_ context.Context, t *store.Table, _ int64) (int64, error) {
-	return m.last[t.Name], nil
+func (m *memory) Begin(ctx context.Context, t *store.Table, q store.Query) ([]store.Row, int64, error) {
+	rows, err := m.Page(ctx, t, q)
+	if q.Order == store.ByUpdated {
+		return rows, m.clock, err
+	}
+	return rows, m.last[t.Name], err
 }
 
 func (m *memory) Count(_ context.Context, t *store.Table, q store.Query) (int64, error) {
@@ -62,11 +66,19 @@ func (m *memory) Page(_ context.Context, t *store.Table, q store.Query) ([]store
 	return rows[:min(q.Limit, len(rows))], nil
 }
 
+// place is what a query's mark is compared with.
+func place(r store.Row, q store.Query) int64 {
+	if q.Order == store.ByUpdated {
+		return r.Updated
+	}
+	return r.ID
+}
+
 // selected returns the rows that a query's conditions leave, in its order.
 func (m *memory) selected(t *store.Table, q store.Query) []store.Row {
 	var rows []store.Row
 	for _, k := range m.tables[t.Name] {
-		ok := k.Account == q.Account && (q.Mark == 0 || k.ID <= q.Mark) && k.Updated >= q.Since
+		ok := k.Account == q.Account && (q.Mark == 0 || place(k.Row, q) <= q.Mark) && k.Updated >= q.Since
 		for _, c := range q.Where {
 			i := slices.IndexFunc(t.Columns, func(o store.Column) bool { return o.Name == c.Column })
 			ok = ok && slices.Contains(c.Values, k.keys[i])

@@ -150,7 +150,7 @@ func (everything) Fence() int64          { return 1 }
 
 // posted runs a benchmark on both databases with endpoints that want
 // everything.
-func posted(b *testing.B, endpoints int, f func(b *testing.B, s *store.Store)) {
+func posted(b *testing.B, endpoints int, taker store.Taker, f func(b *testing.B, s *store.Store)) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		b.Run(engine, func(b *testing.B) {
 			dsn := filepath.Join(b.TempDir(), "bench.db")
@@ -161,12 +161,11 @@ func posted(b *testing.B, endpoints int, f func(b *testing.B, s *store.Store)) {
 			read := func(store.Row) (store.Subscription, error) {
 				return store.Subscription{Version: "2026-11-01", Enabled: true}, nil
 			}
-			s, err := store.Open(b.Context(), dsn, &store.Options{Fanout: &store.Fanout{Endpoints: table, Read: read}}, table)
+			s, err := store.Open(b.Context(), dsn, &store.Options{Fanout: &store.Fanout{Endpoints: table, Read: read, Taker: taker}}, table)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer s.Close()
-			s.SetTaker(everything{})
 			tx := &store.Tx{Account: 1}
 			for range endpoints {
 				tx.Writes = append(tx.Writes, store.Write{Table: table, Op: store.Insert, Doc: []byte("{}")})
@@ -188,7 +187,7 @@ func benchEvent() event.Event {
 func BenchmarkFanout(b *testing.B) {
 	for _, endpoints := range []int{1, 20, 100} {
 		b.Run(fmt.Sprint(endpoints), func(b *testing.B) {
-			posted(b, endpoints, func(b *testing.B, s *store.Store) {
+			posted(b, endpoints, everything{}, func(b *testing.B, s *store.Store) {
 				parallel(b, func(int64) {
 					if _, err := s.Commit(context.Background(), &store.Tx{Account: 1, Events: []event.Event{benchEvent()}}); err != nil {
 						b.Error(err)
@@ -203,7 +202,7 @@ func BenchmarkFanout(b *testing.B) {
 // BenchmarkSettle writes down what became of 256 deliveries, one attempt each.
 func BenchmarkSettle(b *testing.B) {
 	const batch = 256
-	posted(b, 16, func(b *testing.B, s *store.Store) {
+	posted(b, 16, everything{}, func(b *testing.B, s *store.Store) {
 		queue := s.Queue(1)
 		attempt := &event.Attempt{Number: 1, Started: 1_750_000_000_000_000, Duration: 12_345, Status: 200, Response: []byte("thank you")}
 		outcomes := make([]event.Outcome, 0, batch)
@@ -240,8 +239,7 @@ func BenchmarkSettle(b *testing.B) {
 func BenchmarkClaim(b *testing.B) {
 	for _, backlog := range []int{1_000, 20_000} {
 		b.Run(fmt.Sprint(backlog), func(b *testing.B) {
-			posted(b, 1, func(b *testing.B, s *store.Store) {
-				s.SetTaker(nil)
+			posted(b, 1, nil, func(b *testing.B, s *store.Store) {
 				for done := 0; done < backlog; done += 1000 {
 					if _, err := s.Commit(b.Context(), &store.Tx{Account: 1, Events: slices.Repeat([]event.Event{benchEvent()}, 1000)}); err != nil {
 						b.Fatal(err)
@@ -269,7 +267,7 @@ func BenchmarkClaim(b *testing.B) {
 
 // BenchmarkDue finds what is due among a thousand endpoints with deliveries.
 func BenchmarkDue(b *testing.B) {
-	posted(b, 1000, func(b *testing.B, s *store.Store) {
+	posted(b, 1000, nil, func(b *testing.B, s *store.Store) {
 		if _, err := s.Commit(b.Context(), &store.Tx{Account: 1, Events: slices.Repeat([]event.Event{benchEvent()}, 20)}); err != nil {
 			b.Fatal(err)
 		}

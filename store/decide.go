@@ -17,7 +17,7 @@ func (g *group) decide() error {
 		if j.run != nil {
 			continue
 		}
-		before, events, ahead, keep := g.clock, len(g.events), len(g.ahead), len(g.keep)
+		before, events, ahead, keep, revived := g.clock, len(g.events), len(g.ahead), len(g.keep), len(g.revived)
 		g.undo, g.touched, g.changed = g.undo[:0], g.touched[:0], g.changed[:0]
 		j.rows, j.err = g.tx(j)
 		if g.fatal != nil {
@@ -33,7 +33,7 @@ func (g *group) decide() error {
 		for i := len(g.undo) - 1; i >= 0; i-- {
 			g.undo[i]()
 		}
-		g.clock, g.events, g.ahead, g.keep = before, g.events[:events], g.ahead[:ahead], g.keep[:keep]
+		g.clock, g.events, g.ahead, g.keep, g.revived = before, g.events[:events], g.ahead[:ahead], g.keep[:keep], g.revived[:revived]
 	}
 	if len(g.edited) > 0 {
 		g.clock.endpoints = g.seq()
@@ -63,9 +63,15 @@ func (g *group) tx(j *job) ([]Row, error) {
 		}
 		rows[i] = row
 	}
-	for _, e := range tx.Events {
+	for i := range tx.Events {
+		e := &tx.Events[i]
 		e.Account = tx.Account
 		g.publish(e)
+	}
+	if tx.Revive != nil {
+		if err := g.revive(tx.Account, tx.Revive); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.reread(); err != nil {
 		return nil, err
@@ -77,7 +83,7 @@ func (g *group) tx(j *job) ([]Row, error) {
 }
 
 // publish stores an event about no row.
-func (g *group) publish(e event.Event) {
+func (g *group) publish(e *event.Event) {
 	e.Seq = g.seq()
 	switch at := g.tick(); {
 	case e.At == 0:
@@ -85,8 +91,31 @@ func (g *group) publish(e event.Event) {
 	case e.At > at:
 		g.ahead = append(g.ahead, len(g.events))
 	}
-	g.events = append(g.events, e)
+	g.events = append(g.events, *e)
 }
+
+// revive gives a dead delivery another chance.
+func (g *group) revive(account int64, d *event.Delivery) error {
+	state := int64(-1)
+	err := g.each("SELECT state FROM delivery WHERE account = $1 AND seq = $2 AND endpoint = $3", []any{account, d.Seq, d.Endpoint}, func(c cursor) {
+		state = c.int(0)
+	})
+	switch {
+	case err != nil:
+		g.fatal = err
+		return err
+	case state < 0:
+		return ErrNotFound
+	case event.State(state) != event.Dead:
+		return ErrStale
+	}
+	g.revived = append(g.revived, event.Delivery{Account: account, Seq: d.Seq, Endpoint: d.Endpoint})
+	return nil
+}
+
+// reviveSQL is for a delivery that is dead. Where another node recovers it at
+// the same moment there is nothing left to do.
+const reviveSQL = "UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = '' WHERE account = $2 AND seq = $3 AND endpoint = $4 AND state = 3"
 
 // remember keeps the record of a Tx. It is the last thing that can fail.
 func (g *group) remember(tx *Tx, rows []Row) error {

@@ -93,7 +93,11 @@ func (q *DeliveryQuery) text() sqlText {
 		b.text = append(b.text, ')')
 	}
 	b.order(down, "seq", "endpoint")
-	b.window(q.Limit, q.Offset)
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 20
+	}
+	b.window(limit, q.Offset)
 	return b
 }
 
@@ -144,32 +148,10 @@ func (b *sqlText) deliveries(q *DeliveryQuery) {
 	}
 }
 
-// Redeliver gives a dead delivery a fresh budget of attempts, the first one
-// due at once. ErrStale means that it is not dead.
-func (s *Store) Redeliver(ctx context.Context, account, seq, endpoint int64) error {
-	n := int64(0)
-	err := s.work(ctx, func(db session) (err error) {
-		n, err = db.run("UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = '' WHERE endpoint = $2 AND seq = $3 AND account = $4 AND state = 3",
-			s.now(), endpoint, seq, account)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		if _, err := s.Delivery(ctx, account, seq, endpoint); err != nil {
-			return err
-		}
-		return ErrStale
-	}
-	s.wake(endpoint)
-	return nil
-}
-
 // wake tells the dispatcher that an endpoint has something to send.
 func (s *Store) wake(endpoint int64) {
-	if t := s.fanout.current(); t != nil {
-		t.Wake(endpoint)
+	if s.fanout != nil && s.fanout.Taker != nil {
+		s.fanout.Taker.Wake(endpoint)
 	}
 }
 
@@ -205,76 +187,6 @@ func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, 
 // Recoverable counts what Recover would give a fresh budget.
 func (s *Store) Recoverable(ctx context.Context, endpoint, since int64) (int64, error) {
 	return s.number(ctx, s.hinted(recoverableSQL), endpoint, since)
-}
-
-const parkSlice = 1000
-
-const (
-	parkSQL = `UPDATE delivery SET due = $1, fence = 0 WHERE endpoint = $2 AND state < 2 AND fence = 0 AND seq IN
-		(SELECT seq FROM delivery WHERE endpoint = $2 AND state < 2 AND due < $1 AND fence = 0 ORDER BY due LIMIT $3)`
-	parkedSQL = "SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due >= $2 ORDER BY due, seq LIMIT $3"
-	unparkSQL = "UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND state < 2 AND due = $4"
-	unparkAll = `UPDATE delivery AS d SET due = u.due FROM unnest($1::bigint[], $2::bigint[]) AS u (due, seq)
-		WHERE d.endpoint = $3 AND d.seq = u.seq AND d.state < 2 AND d.due = $4`
-)
-
-// Park sets the open deliveries of a disabled endpoint aside, save those that
-// are claimed: who has claimed one parks it.
-func (s *Store) Park(ctx context.Context, endpoint int64) error {
-	for {
-		var n int64
-		err := s.work(ctx, func(db session) (err error) {
-			n, err = db.run(parkSQL, event.Parked, endpoint, int64(parkSlice))
-			return err
-		})
-		if err != nil || n < parkSlice {
-			return err
-		}
-	}
-}
-
-// Unpark makes the parked deliveries of an endpoint due again, oldest first, so
-// many in a second. A rate below 1 means 1.
-func (s *Store) Unpark(ctx context.Context, endpoint int64, rate int) error {
-	at, step := s.now(), int64(1_000_000/max(1, rate))
-	for {
-		var parked []int64
-		err := s.work(ctx, func(db session) error {
-			parked = parked[:0]
-			err := db.query(parkedSQL, []any{endpoint, event.Parked, int64(parkSlice)}, func(c cursor) { parked = append(parked, c.int(0)) })
-			if err != nil {
-				return err
-			}
-			return unpark(db, endpoint, parked, at, step)
-		})
-		if err != nil {
-			return err
-		}
-		if len(parked) > 0 {
-			s.wake(endpoint)
-		}
-		if at += int64(len(parked)) * step; len(parked) < parkSlice {
-			return nil
-		}
-	}
-}
-
-// unpark makes deliveries due, one each step.
-func unpark(db session, endpoint int64, seqs []int64, at, step int64) error {
-	dues := make([]int64, len(seqs))
-	for i := range dues {
-		dues[i] = at + int64(i)*step
-	}
-	if isPostgres(db) {
-		_, err := db.run(unparkAll, dues, seqs, endpoint, event.Parked)
-		return err
-	}
-	for i, seq := range seqs {
-		if _, err := db.run(unparkSQL, dues[i], endpoint, seq, event.Parked); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Backlog counts the deliveries that are open and those that are dead.

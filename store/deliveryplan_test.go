@@ -25,9 +25,9 @@ func questions(s *Store, db session) []question {
 		b := q.text()
 		return question{why, false, s.hinted(string(b.text)), b.args, indexes}
 	}
-	due := dueSQL
+	due, endpoints := dueSQL, endpointsSQL
 	if isPostgres(db) {
-		due = postgresDueSQL
+		due, endpoints = postgresDueSQL, postgresEndpointsSQL
 	}
 	dead, pending := event.Dead, event.Pending
 	after := &Position{Key: 5000, ID: 20}
@@ -38,6 +38,9 @@ func questions(s *Store, db session) []question {
 		{"a recovery looks at dead letters", true, s.hinted(recoverSQL), []any{int64(1), int64(7), int64(10), int64(10), int64(100)}, []string{"delivery_dead", endpoint, "tick"}},
 		{"a dry run too", false, s.hinted(recoverableSQL), []any{int64(7), int64(10)}, []string{"delivery_dead", "tick"}},
 		{"parking", true, parkSQL, []any{event.Parked, int64(7), int64(100)}, []string{"delivery_due", endpoint}},
+		{"a burial", true, burySQL, []any{int64(1), "'x'", int64(7), event.Parked, int64(100)}, []string{"delivery_due", endpoint}},
+		{"who has parked ones", false, endpoints + lastParked, []any{event.Parked}, []string{"delivery_due"}},
+		{"what waits for an endpoint", false, waitingSQL, []any{int64(7), event.Parked}, []string{"delivery_due"}},
 		{"unparking", true, parkedSQL, []any{int64(7), event.Parked, int64(100)}, []string{"delivery_due"}},
 		{"retention of deliveries", false, oldDeliveriesSQL, []any{int64(1), int64(50), int64(3), int64(9000), int64(100)}, []string{primary}},
 		{"retention of events", false, oldEventsSQL, []any{int64(1), int64(50), int64(9000), int64(100)}, []string{"event", primary, "fanout"}},

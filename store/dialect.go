@@ -14,16 +14,19 @@ type dialect struct {
 	fill    func(*Column) string
 	field   func(Field) string
 	time    func(column string) string
+
+	elements string // the elements of the JSON array $1, as j.value
 }
 
 func sqliteDialect() *dialect {
 	return &dialect{
-		name:    "sqlite",
-		types:   [3]string{"INTEGER", "TEXT", "BOOLEAN"},
-		suffix:  " WITHOUT ROWID",
-		lock:    "",
-		columns: "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
-		indexes: "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = $1 AND sql IS NOT NULL",
+		name:     "sqlite",
+		types:    [3]string{"INTEGER", "TEXT", "BOOLEAN"},
+		suffix:   " WITHOUT ROWID",
+		lock:     "",
+		elements: "json_each($1) AS j",
+		columns:  "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
+		indexes:  "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = $1 AND sql IS NOT NULL",
 		fill: func(c *Column) string {
 			member := "'$." + c.Name + "'"
 			switch c.Kind {
@@ -48,12 +51,13 @@ func sqliteDialect() *dialect {
 
 func postgresDialect() *dialect {
 	return &dialect{
-		name:    "postgres",
-		types:   [3]string{"bigint", "text", "boolean"},
-		lock:    "SELECT seq FROM clock FOR UPDATE",
-		columns: "SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position",
-		indexes: "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1 AND indexname NOT LIKE '%\\_pkey'",
-		replace: true,
+		name:     "postgres",
+		types:    [3]string{"bigint", "text", "boolean"},
+		lock:     "SELECT seq FROM clock FOR UPDATE",
+		elements: "json_array_elements($1::text::json) AS j (value)",
+		columns:  "SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position",
+		indexes:  "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1 AND indexname NOT LIKE '%\\_pkey'",
+		replace:  true,
 		fill: func(c *Column) string {
 			member := "'" + c.Name + "'"
 			json := [3]string{"number", "string", "boolean"}[c.Kind]

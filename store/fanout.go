@@ -2,7 +2,6 @@ package store
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -18,6 +17,14 @@ type Fanout struct {
 	// disabled and wanting all, so that nothing is lost, and is logged.
 	Endpoints *Table
 	Read      func(Row) (Subscription, error)
+
+	// Changed, where it is given, is told after a commit of this process that
+	// an endpoint was made, changed or (nil) deleted. It must not wait.
+	Changed func(endpoint int64, now *Subscription)
+
+	// Taker sends what is written. Nil means that another process does, and
+	// that deliveries are written unclaimed. It is not changed after Open.
+	Taker Taker
 }
 
 // A Taker is the dispatcher of this process. The store calls its methods
@@ -37,15 +44,6 @@ type Taker interface {
 	Fence() int64
 }
 
-// SetTaker says who in this process sends what is written from now on. Before
-// it is called, or where it never is, deliveries are written unclaimed and wait
-// for a Queue. It may be called at any time.
-func (s *Store) SetTaker(t Taker) {
-	if s.fanout != nil {
-		s.fanout.taker.Store(&t)
-	}
-}
-
 const (
 	// maxFan is how many deliveries of an event its own transaction writes.
 	maxFan = 128
@@ -58,7 +56,6 @@ type fanout struct {
 	*Fanout
 	table *table
 	log   *slog.Logger
-	taker atomic.Pointer[Taker]
 }
 
 func (s *Store) newFanout(f *Fanout) (*fanout, error) {
@@ -70,17 +67,6 @@ func (s *Store) newFanout(f *Fanout) (*fanout, error) {
 		return nil, err
 	}
 	return &fanout{Fanout: f, table: t, log: s.options.Log}, nil
-}
-
-// current returns the Taker, nil where there is none.
-func (f *fanout) current() Taker {
-	if f == nil {
-		return nil
-	}
-	if t := f.taker.Load(); t != nil {
-		return *t
-	}
-	return nil
 }
 
 func (f *fanout) read(row Row) (*subscriber, error) {
@@ -140,6 +126,7 @@ func (g *group) fan(from int) error {
 			return err
 		}
 	}
+	g.moved = append(g.moved, g.changed...)
 	for _, c := range g.changed {
 		if list, differs := edit(g.endpoints(c.account), c.id, c.sub); differs {
 			g.edited[c.account] = list
@@ -200,7 +187,7 @@ func (g *group) fanEvent(e *event.Event) {
 			g.cursors = append(g.cursors, cursorRow{seq: e.Seq, account: e.Account, after: list[i-1].id, at: g.clock.at})
 			return
 		}
-		g.deliveries = append(g.deliveries, deliver(g.taker, sub, shared, g.clock.at, g.now))
+		g.deliveries = append(g.deliveries, deliver(g.fanout.Taker, sub, shared, g.now, g.now))
 	}
 }
 
@@ -219,11 +206,15 @@ func deliver(taker Taker, sub *subscriber, e *event.Event, born, now int64) even
 
 // handOff tells what is on disk now, or that nothing is.
 func (g *group) handOff(written bool) {
-	if g.fanout == nil {
+	f := g.fanout
+	if f == nil {
 		return
 	}
 	if written && len(g.edited) > 0 {
-		g.subs.learn(g.edited, g.began.endpoints, g.clock.endpoints)
+		g.subs.learn(g.edited, g.moved, g.began.endpoints, g.clock.endpoints)
+	}
+	if written {
+		g.announce()
 	}
 	if written && len(g.cursors) > 0 {
 		select {
@@ -231,7 +222,26 @@ func (g *group) handOff(written bool) {
 		default:
 		}
 	}
-	handOver(g.taker, g.deliveries, written)
+	handOver(f.Taker, g.deliveries, written)
+}
+
+// announce tells what was changed beside what was written.
+func (g *group) announce() {
+	f := g.fanout
+	for _, c := range g.moved {
+		switch {
+		case f.Changed == nil:
+		case c.sub == nil:
+			f.Changed(c.id, nil)
+		default:
+			f.Changed(c.id, &c.sub.Subscription)
+		}
+	}
+	for i := range g.revived {
+		if f.Taker != nil {
+			f.Taker.Wake(g.revived[i].Endpoint)
+		}
+	}
 }
 
 // handOver gives a dispatcher the deliveries that were made for it, or where

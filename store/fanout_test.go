@@ -41,7 +41,8 @@ func (p *places) count(n *int, by int) bool {
 func fanned(t *testing.T, open func(tables ...*Table) (*Store, error)) (s *Store, endpoints *Table, g *group, p *places) {
 	endpoints = &Table{Name: "endpoints"}
 	s = opened(t, open, endpoints)
-	f, err := s.newFanout(&Fanout{Endpoints: endpoints, Read: func(row Row) (Subscription, error) {
+	p = new(places)
+	f, err := s.newFanout(&Fanout{Endpoints: endpoints, Taker: p, Read: func(row Row) (Subscription, error) {
 		want := strings.TrimSuffix(strings.TrimPrefix(string(row.Doc), `{"text":"`), `"}`)
 		if want == "explode" {
 			panic("no")
@@ -51,9 +52,6 @@ func fanned(t *testing.T, open func(tables ...*Table) (*Store, error)) (s *Store
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = new(places)
-	taker := Taker(p)
-	f.taker.Store(&taker)
 	g = newGroup(s.list)
 	g.fanout, g.subs, g.fanning = f, new(subscriptions), make(chan struct{}, 1)
 	return s, endpoints, g, p
@@ -186,7 +184,7 @@ func (e panicking) commit(g *group) error {
 		}
 	case *postgresEngine:
 		g.deliveries = append(g.deliveries, event.Delivery{Endpoint: 1, Fence: 1})
-		g.taker.Reserve(1)
+		g.fanout.Taker.Reserve(1)
 	}
 	panic("no")
 }

@@ -29,12 +29,13 @@ type group struct {
 	known      bool                    // subs are what they were before the group
 	touched    []*record               // endpoints that the current Tx has changed
 	changed    []changedEndpoint       // what they want now
+	moved      []changedEndpoint       // of the whole group
 	edited     map[int64][]*subscriber // the endpoints of accounts where the group has changed one
-	taker      Taker                   // nil: nobody in this process sends
 	deliveries []event.Delivery
 	cursors    []cursorRow // of events with more endpoints than fit
 	fanning    chan<- struct{}
-	taken      []int64 // from the outbox
+	taken      []int64          // from the outbox
+	revived    []event.Delivery // that were dead
 	each       func(sql string, args []any, f func(cursor)) error
 
 	undo  []func() // takes back what the current Tx has changed
@@ -158,8 +159,9 @@ func (g *group) reset(jobs []*job, now int64) {
 	clear(g.edited)
 	clear(g.touched)
 	clear(g.changed)
-	g.known, g.taker = false, g.fanout.current()
-	g.deliveries, g.cursors, g.taken = g.deliveries[:0], g.cursors[:0], g.taken[:0]
+	clear(g.moved)
+	g.known, g.moved = false, g.moved[:0]
+	g.deliveries, g.cursors, g.taken, g.revived = g.deliveries[:0], g.cursors[:0], g.taken[:0], g.revived[:0]
 	g.events, g.ahead, g.keep, g.undo = g.events[:0], g.ahead[:0], g.keep[:0], g.undo[:0]
 	for _, ts := range g.tables {
 		clear(ts.rows)
@@ -178,7 +180,7 @@ func (g *group) reset(jobs []*job, now int64) {
 
 // idle reports whether there is nothing to write.
 func (g *group) idle() bool {
-	if len(g.events) > 0 || len(g.keep) > 0 || slices.ContainsFunc(g.jobs, func(j *job) bool { return j.run != nil }) {
+	if len(g.events) > 0 || len(g.keep) > 0 || len(g.revived) > 0 || slices.ContainsFunc(g.jobs, func(j *job) bool { return j.run != nil }) {
 		return false
 	}
 	for _, ts := range g.tables {

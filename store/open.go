@@ -25,6 +25,7 @@ type Options struct {
 // concurrently.
 type Store struct {
 	engine  engine
+	dialect *dialect
 	options Options
 	list    []*table
 	tables  map[*Table]*table
@@ -72,6 +73,7 @@ type cursor interface {
 	int(column int) int64
 	text(column int) string
 	bytes(column int) []byte
+	add(to []byte, column int) []byte // appends the bytes
 	bool(column int) bool
 	null(column int) bool
 }
@@ -94,18 +96,20 @@ func Open(ctx context.Context, dsn string, opts *Options, tables ...*Table) (*St
 	if s.fanout, err = s.newFanout(s.options.Fanout); err != nil {
 		return nil, err
 	}
-	var d *dialect
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		d = postgresDialect()
+		s.dialect = postgresDialect()
 		s.engine, err = openPostgres(ctx, dsn, &s.options, list)
 	} else {
-		d = sqliteDialect()
+		s.dialect = sqliteDialect()
+		for _, t := range list {
+			t.hint()
+		}
 		s.engine, err = openSQLite(dsn, &s.options)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: opening the database: %w", err)
 	}
-	if err := s.engine.alone(ctx, func(db session) error { return prepare(db, d, list, s.now()) }); err != nil {
+	if err := s.engine.alone(ctx, func(db session) error { return prepare(db, s.dialect, list, s.now()) }); err != nil {
 		s.engine.close()
 		return nil, fmt.Errorf("store: preparing the database: %w", err)
 	}

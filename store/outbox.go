@@ -65,7 +65,7 @@ func (g *group) unbox() error {
 	}
 	err := g.each("SELECT id, account, type, at, doc FROM outbox WHERE id > $1 ORDER BY id LIMIT $2", []any{last, int64(outboxSlice)}, func(c cursor) {
 		g.taken = append(g.taken, c.int(0))
-		g.publish(event.Event{Account: c.int(1), Type: c.text(2), At: c.int(3), Doc: c.bytes(4)})
+		g.publish(&event.Event{Account: c.int(1), Type: c.text(2), At: c.int(3), Doc: c.bytes(4)})
 	})
 	g.fatal = err
 	return err

@@ -43,11 +43,18 @@ const (
 const writerSettings = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 	SET plan_cache_mode = force_generic_plan; SET jit = off; SET idle_in_transaction_session_timeout = '60s'`
 
-// The workers besides take the first few of many, in the order of an index:
-// what would have to gather all of them first is not for them.
+// Readers have the same reason and one more: every page of a list is one
+// stretch of an index, in its order, which the planner does not find where it
+// does not know how short a page is. One plan then does for all pages.
+const readerSettings = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
+	SET plan_cache_mode = force_generic_plan; SET jit = off`
+
+// Workers are for transactions beside the groups: they look rows up by their
+// keys as a writer does, and take the first few of many as a reader does.
 const workerSettings = writerSettings + "; SET enable_bitmapscan = off; SET enable_sort = off"
 
-// How many transactions run beside the groups. Each is a round trip or two.
+// postgresWorkers is how many such transactions run at a time. Each is a round
+// trip or two.
 const postgresWorkers = 8
 
 func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (engine, error) {
@@ -63,13 +70,12 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 	}
 	with := func(conns int32, settings string) *pgxpool.Config {
 		c := config.Copy()
-		c.MaxConns, c.MinConns, c.MinIdleConns = conns, 0, 0
-		c.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-			_, err := c.PgConn().Exec(ctx, settings).ReadAll()
-			return err
-		}
+		c.MaxConns, c.MinConns, c.MinIdleConns, c.AfterConnect = conns, 0, 0, setting(settings)
 		return c
 	}
+	writing := with(2, writerSettings) // one, and one that is being replaced
+	working := with(min(postgresWorkers, config.MaxConns), workerSettings)
+	config.AfterConnect = setting(readerSettings)
 	e := new(postgresEngine)
 	for _, t := range list {
 		e.texts = append(e.texts, newPostgresText(t))
@@ -81,12 +87,11 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		e.pool.Close()
 		return nil, unavailable(oneLine(err))
 	}
-	// One writer, and one that is being replaced.
-	if e.writers, err = pgxpool.NewWithConfig(ctx, with(2, writerSettings)); err != nil {
+	if e.writers, err = pgxpool.NewWithConfig(ctx, writing); err != nil {
 		e.pool.Close()
 		return nil, oneLine(err)
 	}
-	if e.workers, err = pgxpool.NewWithConfig(ctx, with(min(postgresWorkers, config.MaxConns), workerSettings)); err != nil {
+	if e.workers, err = pgxpool.NewWithConfig(ctx, working); err != nil {
 		e.writers.Close()
 		e.pool.Close()
 		return nil, oneLine(err)
@@ -96,6 +101,14 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		e.looking.Go(e.look)
 	}
 	return e, nil
+}
+
+// setting runs statements on each new connection.
+func setting(sql string) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.PgConn().Exec(ctx, sql).ReadAll()
+		return err
+	}
 }
 
 // oneLine makes an error of several attempts fit into a line of a log.
@@ -227,7 +240,8 @@ func (c *postgresCursor) null(i int) bool   { return c.values[i] == nil }
 
 // bytes reads text as well as binary strings; those never come as text,
 // because every statement is prepared.
-func (c *postgresCursor) bytes(i int) []byte { return append([]byte(nil), c.values[i]...) }
+func (c *postgresCursor) add(to []byte, i int) []byte { return append(to, c.values[i]...) }
+func (c *postgresCursor) bytes(i int) []byte          { return append([]byte(nil), c.values[i]...) }
 
 // postgresFailure wraps the errors that say nothing about the statement with
 // ErrUnavailable, unless it is the caller who has given up.

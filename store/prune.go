@@ -14,12 +14,16 @@ const Keep = 30 * 24 * time.Hour
 
 const pruneSlice = 500
 
-// Prune deletes replay records that have expired, and deliveries and events
-// older than Keep, a few at a time so that commits go on between. A Store also
+// Prune deletes replay records and uses that have expired, and deliveries and
+// events older than Keep, a few at a time so that commits go on between. A Store also
 // does this by itself every ten minutes.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.slices(ctx, `DELETE FROM replay WHERE (account, key) IN
 		(SELECT account, key FROM replay WHERE created <= $1 ORDER BY created LIMIT $2)`, s.now()-day); err != nil {
+		return err
+	}
+	if err := s.slices(ctx, `DELETE FROM usage WHERE (version, account, operation, day) IN
+		(SELECT version, account, operation, day FROM usage WHERE day < $1 ORDER BY day LIMIT $2)`, s.now()/day-usageDays); err != nil {
 		return err
 	}
 	// Everything up to this event was committed before then.
@@ -143,6 +147,20 @@ func (s *Store) read(ctx context.Context, sql string, args []any, each func(curs
 	}
 	defer s.leave()
 	return s.engine.query(ctx, sql, args, each)
+}
+
+// Expire deletes the rows of a table that were made before a moment, without
+// events, a few at a time. Nothing may refer to them.
+func (s *Store) Expire(ctx context.Context, t *Table, before int64) error {
+	r, err := s.table(t)
+	if err != nil {
+		return err
+	}
+	old, err := s.number(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+r.sql+" WHERE created < $1 LIMIT 1) AS o", before)
+	if err != nil || old == 0 {
+		return err
+	}
+	return s.slices(ctx, "DELETE FROM "+r.sql+" WHERE (account, id) IN (SELECT account, id FROM "+r.sql+" WHERE created < $1 LIMIT $2)", before)
 }
 
 // slices runs a statement, whose last parameter is how many rows it may

@@ -84,12 +84,14 @@ const endpointsSQL = `WITH RECURSIVE e (endpoint) AS (
 
 // On PostgreSQL an order that one index has keeps it from another, in which it
 // would walk past all that is not open.
-const postgresDueSQL = `WITH RECURSIVE e AS (
+const postgresEndpointsSQL = `WITH RECURSIVE e AS (
 	(SELECT endpoint, due FROM delivery WHERE state < 2 ORDER BY endpoint, due LIMIT 1)
 	UNION ALL
 	SELECT n.endpoint, n.due FROM e CROSS JOIN LATERAL
 	(SELECT d.endpoint, d.due FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint ORDER BY d.endpoint, d.due LIMIT 1) AS n
-) SELECT endpoint, due FROM e`
+) `
+
+const postgresDueSQL = postgresEndpointsSQL + "SELECT endpoint, due FROM e"
 
 // Due returns the endpoints that have a delivery which is due and not claimed,
 // or whose claim has ended, and when the next of the others is due.

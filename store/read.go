@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/parley-api/parley/event"
 )
@@ -55,28 +54,56 @@ func (s *Store) Page(ctx context.Context, t *Table, q Query) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := sqlText{text: append(make([]byte, 0, 256), r.selectSQL...)}
-	if ok, err := b.rows(r, &q); err != nil || !ok {
-		return nil, err
+	rows, _, err := s.page(ctx, r, r.selectSQL, &q)
+	return rows, err
+}
+
+// Begin is Page for the first page of a walk. Besides the rows it returns the
+// mark that belongs in the Query of the pages behind it. Rows and mark are of
+// one moment: what is committed later lies beyond the mark. Where there is no
+// row, the mark is 0.
+func (s *Store) Begin(ctx context.Context, t *Table, q Query) ([]Row, int64, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return nil, 0, err
 	}
-	b.page(&q)
+	return s.page(ctx, r, r.beginSQL[q.Order], &q)
+}
+
+// page reads rows, and the mark where the statement has it.
+func (s *Store) page(ctx context.Context, t *table, selecting string, q *Query) (rows []Row, mark int64, err error) {
+	var b sqlText
+	if ok, err := b.page(t, selecting, q); err != nil || !ok {
+		return nil, 0, err
+	}
 	if err := s.enter(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer s.leave()
-	var rows []Row
+	marked := len(selecting) > len(t.selectSQL)
+	rows = make([]Row, 0, min(q.limit(), 256))
+	var docs []byte // of all rows, one behind the other
 	err = s.engine.query(ctx, string(b.text), b.args, func(c cursor) {
-		row := Row{Account: q.Account, ID: c.int(0), Rev: c.int(1), Seq: c.int(2), Created: c.int(3), Updated: c.int(4), Doc: c.bytes(5)}
-		row.Reshape = row.Seq <= r.reshape
+		row := Row{Account: q.Account, ID: c.int(0), Rev: c.int(1), Seq: c.int(2), Created: c.int(3), Updated: c.int(4)}
+		row.Reshape = row.Seq <= t.reshape
+		from := len(docs)
+		docs = c.add(docs, 5)
+		row.Doc = docs[from:len(docs):len(docs)]
+		if len(rows) == 0 {
+			docs = slices.Grow(docs, min(q.limit(), 256)*(len(docs)+len(docs)/8))
+		}
+		if marked && len(rows) == 0 {
+			mark = c.int(6)
+		}
 		rows = append(rows, row)
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if q.Back {
 		slices.Reverse(rows)
 	}
-	return rows, nil
+	return rows, mark, nil
 }
 
 // Count returns how many rows Page would walk without After, Offset and Limit.
@@ -85,22 +112,71 @@ func (s *Store) Count(ctx context.Context, t *Table, q Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	b := sqlText{text: []byte(r.countSQL)}
+	along := r.along(q.Order, q.Where)
+	if len(q.Where) == 0 {
+		along = r.byUpdated // a narrow one
+	}
+	b := sqlText{text: []byte(r.countSQL + along)}
 	q.After = nil
-	if ok, err := b.rows(r, &q); err != nil || !ok {
+	if ok, err := b.rows(r, &q, q.Where); err != nil || !ok {
 		return 0, err
 	}
 	return s.number(ctx, string(b.text), b.args...)
 }
 
 // Mark returns the highest id handed out in a table, 0 if none was: no row
-// that is committed later has an id up to it.
+// that is committed later has an id up to it. A walk takes its mark from Begin.
 func (s *Store) Mark(ctx context.Context, t *Table, account int64) (int64, error) {
 	r, err := s.table(t)
 	if err != nil {
 		return 0, err
 	}
-	return s.number(ctx, r.markSQL)
+	return s.number(ctx, r.counterSQL)
+}
+
+// Held returns those of some values that rows have in a Held column, in no
+// order, whatever their account. It sees every row that is committed.
+func (s *Store) Held(ctx context.Context, t *Table, column string, values []string) ([]string, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return nil, err
+	}
+	i := r.column(column)
+	if i < 0 || !r.Columns[i].Held {
+		return nil, fmt.Errorf("store: table %s has no held column %s", t.Name, column)
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	b := sqlText{text: fmt.Appendf(nil, "SELECT DISTINCT k_%s FROM %s WHERE k_%[1]s IN (", column, r.sql)}
+	for i, v := range values {
+		if i > 0 {
+			b.text = append(b.text, ", "...)
+		}
+		b.arg(v)
+	}
+	b.text = append(b.text, ')')
+	var held []string
+	err = s.engine.query(ctx, string(b.text), b.args, func(c cursor) { held = append(held, c.text(0)) })
+	return held, err
+}
+
+// Sum returns the sum of a Summed column over the rows of an account. It reads
+// an index entry for each row.
+func (s *Store) Sum(ctx context.Context, t *Table, account int64, column string) (int64, error) {
+	r, err := s.table(t)
+	if err != nil {
+		return 0, err
+	}
+	i := r.column(column)
+	if i < 0 || !r.Columns[i].Summed {
+		return 0, fmt.Errorf("store: table %s has no summed column %s", t.Name, column)
+	}
+	return s.number(ctx, fmt.Sprintf("SELECT CAST(coalesce(sum(k_%s), 0) AS bigint) FROM %s WHERE account = $1", column, r.sql), account)
 }
 
 // Replay returns the record kept under an account's idempotency key. It is nil
@@ -168,7 +244,7 @@ func (s *Store) Events(ctx context.Context, q EventQuery) ([]event.Event, error)
 		b.and("seq ", direction(down), q.After)
 	}
 	b.order(down, "seq")
-	b.window(q.Limit, q.Offset)
+	b.window(q.limit(), q.Offset)
 	var events []event.Event
 	err := s.engine.query(ctx, string(b.text), b.args, func(c cursor) {
 		events = append(events, scanEvent(c, q.Account))
@@ -207,154 +283,4 @@ func (s *Store) number(ctx context.Context, sql string, args ...any) (n int64, e
 	defer s.leave()
 	err = s.engine.query(ctx, sql, args, func(c cursor) { n = c.int(0) })
 	return n, err
-}
-
-// A sqlText grows to the text of a query.
-type sqlText struct {
-	text []byte
-	args []any
-}
-
-// and adds a condition with one argument.
-func (b *sqlText) and(column, operator string, arg any) {
-	if len(b.args) == 0 {
-		b.text = append(b.text, " WHERE "...)
-	} else {
-		b.text = append(b.text, " AND "...)
-	}
-	b.text = append(append(b.text, column...), operator...)
-	b.arg(arg)
-}
-
-func (b *sqlText) arg(arg any) {
-	b.args = append(b.args, arg)
-	b.text = strconv.AppendInt(append(b.text, '$'), int64(len(b.args)), 10)
-}
-
-func (b *sqlText) order(down bool, columns ...string) {
-	for i, column := range columns {
-		if i == 0 {
-			b.text = append(b.text, " ORDER BY "...)
-		} else {
-			b.text = append(b.text, ", "...)
-		}
-		b.text = append(b.text, column...)
-		if down {
-			b.text = append(b.text, " DESC"...)
-		}
-	}
-}
-
-func (b *sqlText) window(limit, offset int) {
-	if limit <= 0 {
-		limit = 20
-	}
-	b.text = append(b.text, " LIMIT "...)
-	b.arg(int64(limit))
-	if offset > 0 {
-		b.text = append(b.text, " OFFSET "...)
-		b.arg(int64(offset))
-	}
-}
-
-// direction is the operator behind which a walk goes on.
-func direction(down bool) string {
-	if down {
-		return "< "
-	}
-	return "> "
-}
-
-// rows adds what selects rows. It reports false where no row can be selected.
-func (b *sqlText) rows(t *table, q *Query) (bool, error) {
-	b.and("account ", "= ", q.Account)
-	for _, c := range q.Where {
-		i := t.column(c.Column)
-		if i < 0 || !t.Columns[i].indexed() {
-			return false, fmt.Errorf("store: table %s has no indexed column %s", t.Name, c.Column)
-		}
-		if any, err := b.oneOf(&t.Columns[i], c.Values); err != nil || !any {
-			return false, err
-		}
-	}
-	if q.Since != 0 {
-		b.and("updated ", ">= ", q.Since)
-	}
-	if q.Mark != 0 {
-		b.and("id ", "<= ", q.Mark)
-	}
-	return true, nil
-}
-
-// oneOf adds the condition that a column has one of some values. It reports
-// false where no row can have one.
-func (b *sqlText) oneOf(c *Column, values []any) (bool, error) {
-	null, some := false, false
-	for _, v := range values {
-		if text, ok := v.(string); ok && c.Kind == Text && !storable(text) {
-			continue
-		}
-		if err := c.fits(v); err != nil {
-			return false, err
-		}
-		if v == nil {
-			null = true
-			continue
-		}
-		if !some {
-			b.text = append(append(append(b.text, " AND (k_"...), c.Name...), " IN ("...)
-		} else {
-			b.text = append(b.text, ", "...)
-		}
-		b.arg(v)
-		some = true
-	}
-	switch {
-	case some && null:
-		b.text = append(append(append(b.text, ") OR k_"...), c.Name...), " IS NULL)"...)
-	case some:
-		b.text = append(b.text, "))"...)
-	case null:
-		b.text = append(append(append(b.text, " AND k_"...), c.Name...), " IS NULL"...)
-	}
-	return some || null, nil
-}
-
-// page adds where a walk begins and how it goes.
-func (b *sqlText) page(q *Query) {
-	down := q.Desc != q.Back
-	if q.Order == ByUpdated {
-		if q.After != nil {
-			b.and("(updated, id) ", direction(down)+"(", q.After.Key)
-			b.text = append(b.text, ", "...)
-			b.arg(q.After.ID)
-			b.text = append(b.text, ')')
-		}
-		b.order(down, "updated", "id")
-	} else {
-		if q.After != nil {
-			b.and("id ", direction(down), q.After.ID)
-		}
-		b.order(down, "id")
-	}
-	b.window(q.Limit, q.Offset)
-}
-
-// events adds what selects events. A walk from a time on need not begin with
-// the account's first event: tick says which ones are older, save those that
-// are ahead of their time.
-func (b *sqlText) events(q *EventQuery) {
-	b.and("account ", "= ", q.Account)
-	if q.Type != "" {
-		b.and("type ", "= ", q.Type)
-	}
-	if q.Since != 0 {
-		b.and("at ", ">= ", q.Since)
-		since := strconv.Itoa(len(b.args))
-		b.text = append(b.text, " AND seq > (SELECT min(s) FROM (SELECT coalesce((SELECT seq FROM tick WHERE at < $"+since+
-			" ORDER BY at DESC LIMIT 1), 0) AS s UNION ALL SELECT seq - 1 FROM ahead WHERE account = $1 AND at >= $"+since+") AS b)"...)
-	}
-	if q.Mark != 0 {
-		b.and("seq ", "<= ", q.Mark)
-	}
 }

@@ -42,7 +42,7 @@ const fanSlice = 500
 // fanSlice goes on with the oldest event that no other node is at. It reports
 // whether there was one.
 func (s *Store) fanSlice(ctx context.Context) (more bool, err error) {
-	taker := s.fanout.current()
+	taker := s.fanout.Taker
 	var list []event.Delivery
 	err = s.work(ctx, func(db session) (err error) {
 		handOver(taker, list, false) // of an earlier run
@@ -69,7 +69,7 @@ func (s *Store) fanCursor(db session, taker Taker, list []event.Delivery) ([]eve
 	}
 	now, left := s.now(), len(subs) > fanSlice
 	for _, sub := range subs[:min(len(subs), fanSlice)] {
-		list = append(list, deliver(taker, sub, e, cur.at, now))
+		list = append(list, deliver(taker, sub, e, min(cur.at, now), now))
 	}
 	if err := insertDeliveries(db, list); err != nil {
 		return list, false, err

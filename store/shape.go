@@ -236,6 +236,18 @@ func (t *table) indexesUp(db session, d *dialect) error {
 			}
 		}
 	}
+	for _, c := range t.Columns {
+		name, columns := t.indexName(c.Name+"_held", false), "k_"+c.Name
+		if c.Summed {
+			name, columns = t.indexName(c.Name+"_summed", false), "account, k_"+c.Name
+		}
+		if !c.Held && !c.Summed {
+			continue
+		}
+		if err := want(name, fmt.Sprintf("CREATE INDEX %s ON %s (%s)", name, t.sql, columns)); err != nil {
+			return err
+		}
+	}
 	for name := range have {
 		if strings.HasPrefix(name, t.sql+"_") {
 			if err := db.script("DROP INDEX " + name); err != nil {

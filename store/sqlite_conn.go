@@ -332,9 +332,10 @@ func (s *stmt) view(i int) []byte {
 	return libc.GoBytes(p, n)
 }
 
-func (s *stmt) bytes(i int) []byte { return append([]byte(nil), s.view(i)...) }
-func (s *stmt) text(i int) string  { return string(s.view(i)) }
-func (s *stmt) bool(i int) bool    { return s.int(i) != 0 }
+func (s *stmt) bytes(i int) []byte          { return append([]byte(nil), s.view(i)...) }
+func (s *stmt) add(to []byte, i int) []byte { return append(to, s.view(i)...) }
+func (s *stmt) text(i int) string           { return string(s.view(i)) }
+func (s *stmt) bool(i int) bool             { return s.int(i) != 0 }
 
 // sqliteCode returns the primary result code in err, 0 if there is none.
 func sqliteCode(err error) int32 {

@@ -68,7 +68,7 @@ func (e *sqliteEngine) decide(g *group) error {
 func (e *sqliteEngine) load(g *group, n *needs) error {
 	n.absent(g)
 	for _, ts := range n.counters {
-		if err := e.writer.query(ts.markSQL, nil, func(c cursor) { ts.counter = c.int(0) }); err != nil {
+		if err := e.writer.query(ts.counterSQL, nil, func(c cursor) { ts.counter = c.int(0) }); err != nil {
 			return err
 		}
 	}
@@ -315,6 +315,11 @@ func (e *sqliteEngine) applySystem(g *group) error {
 	}
 	for _, c := range g.cursors {
 		if _, err := e.writer.run(cursorSQL, c.seq, c.account, c.after, c.at); err != nil {
+			return err
+		}
+	}
+	for i := range g.revived {
+		if _, err := e.writer.run(reviveSQL, g.now, g.revived[i].Account, g.revived[i].Seq, g.revived[i].Endpoint); err != nil {
 			return err
 		}
 	}

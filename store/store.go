@@ -59,6 +59,8 @@ type Column struct {
 	Index    bool     // can be used in Query.Where
 	Ref      string   // the name of the table whose id it holds, in the same account
 	OnDelete OnDelete // of the row that Ref names
+	Held     bool     `json:",omitempty"` // can be asked for with Store.Held, over all accounts; Text
+	Summed   bool     `json:",omitempty"` // can be asked for with Store.Sum; Int
 }
 
 // A Field is a member of the document as the view shows it.
@@ -119,8 +121,12 @@ type Write struct {
 type Tx struct {
 	Account int64
 	Writes  []Write
-	Events  []event.Event // events about no row; Seq and Account are filled in, At too where it is 0
+	Events  []event.Event // events about no row; Commit fills in Seq and Account, and At where it is 0
 	Replay  *Replay       // nil: the request is not idempotent
+
+	// Revive gives a dead delivery a fresh budget of attempts, the first due at
+	// once. Where it is not dead the Tx fails with ErrStale.
+	Revive *event.Delivery
 
 	outbox bool // instead of all that: take in what is in the outbox
 }
@@ -159,13 +165,20 @@ type Query struct {
 	Account int64
 	Where   []Condition
 	Since   int64 // only rows with Updated >= Since; 0 means all
-	Mark    int64 // only rows with ID <= Mark; 0 means all
+	Mark    int64 // from Begin: only rows up to it, by ID or, with ByUpdated, by Updated; 0 means all
 	Order   Order
 	Desc    bool
 	After   *Position // start behind this row; nil means at the first
 	Back    bool      // walk the other way; rows still come back in the asked order
 	Offset  int
 	Limit   int // 0 means 20
+}
+
+func (q *Query) limit() int {
+	if q.Limit <= 0 {
+		return 20
+	}
+	return q.Limit
 }
 
 // A Position is the place of a row in an Order.
@@ -177,14 +190,23 @@ type Position struct {
 // An EventQuery selects events of one account in order of Seq.
 type EventQuery struct {
 	Account int64
-	Type    string // exact; "" means all
-	Since   int64  // only events with At >= Since; 0 means all
-	Mark    int64  // only events with Seq <= Mark; 0 means all
-	After   int64  // Seq to start behind; 0 means from the first
+	Type    string   // exact; "" means all
+	Types   []string // exact, or a prefix and *; none means all
+	For     int64    // an endpoint: events for another one alone are left out; 0 means none are
+	Since   int64    // only events with At >= Since; 0 means all
+	Mark    int64    // only events with Seq <= Mark; 0 means all
+	After   int64    // Seq to start behind; 0 means from the first
 	Desc    bool
 	Back    bool // as in Query
 	Offset  int
 	Limit   int // 0 means 20
+}
+
+func (q *EventQuery) limit() int {
+	if q.Limit <= 0 {
+		return 20
+	}
+	return q.Limit
 }
 
 // Errors of Commit and Get. Use errors.Is and errors.As.

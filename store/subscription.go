@@ -49,6 +49,7 @@ type subscriptions struct {
 	loaded   bool
 	as       int64                              // the clock's endpoints when they were read
 	accounts map[int64][]*subscriber            // in order of ids
+	owners   map[int64]int64                    // the accounts of endpoints
 	matches  map[int64]map[string][]*subscriber // by account and type: those that want it
 	held     int                                // entries of all lists in matches
 }
@@ -63,10 +64,18 @@ func (s *subscriptions) fresh(as int64) bool {
 	return s.loaded && s.as == as
 }
 
-// reset takes all endpoints anew, as they are on disk at a change.
+// reset takes all endpoints anew, as they are on disk at a change. What was
+// read before a change that is known already is ignored.
 func (s *subscriptions) reset(list []*subscriber, as int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.loaded && s.as >= as {
+		return
+	}
+	s.owners = make(map[int64]int64, len(list))
+	for _, sub := range list {
+		s.owners[sub.id] = sub.account
+	}
 	s.accounts, s.matches, s.held = byAccount(list), make(map[int64]map[string][]*subscriber), 0
 	s.loaded, s.as = true, as
 }
@@ -84,12 +93,17 @@ func byAccount(list []*subscriber) map[int64][]*subscriber {
 
 // learn takes the accounts whose endpoints a group has changed, which brought
 // the clock from one change to another.
-func (s *subscriptions) learn(edited map[int64][]*subscriber, from, to int64) {
+func (s *subscriptions) learn(edited map[int64][]*subscriber, moved []changedEndpoint, from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.as != from {
-		s.loaded = false // to be read anew
+	if s.as != from { // another has read them meanwhile
+		s.loaded = s.as == to
 		return
+	}
+	for _, c := range moved {
+		if s.owners[c.id] = c.account; c.sub == nil {
+			delete(s.owners, c.id)
+		}
 	}
 	for account, list := range edited {
 		s.accounts[account] = list
@@ -99,6 +113,14 @@ func (s *subscriptions) learn(edited map[int64][]*subscriber, from, to int64) {
 		delete(s.matches, account)
 	}
 	s.as = to
+}
+
+// owner returns the account of an endpoint, and whether it is there.
+func (s *subscriptions) owner(id int64) (int64, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	account, ok := s.owners[id]
+	return account, ok
 }
 
 // list returns the endpoints of an account.

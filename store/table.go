@@ -22,10 +22,16 @@ type table struct {
 	targets   []*table
 	referrers []referrer
 
-	getSQL, selectSQL, countSQL, markSQL string
-	insertSQL, deleteSQL, clearSQL       string
-	existsSQL                            string
-	recordSQL                            string // everything, keys too
+	getSQL, selectSQL, countSQL, counterSQL string
+	beginSQL                                [2]string // by Order: selectSQL with the mark
+	insertSQL, deleteSQL, clearSQL          string
+	existsSQL                               string
+	recordSQL                               string // everything, keys too
+
+	// The indexes to use, for SQLite; empty on PostgreSQL. By column, where it
+	// has one for any value but null.
+	byUpdated string
+	byColumn  []string
 
 	// By column: the row that has a value, its id, the ids of rows that refer,
 	// their records.
@@ -44,7 +50,7 @@ func resolve(tables []*Table) ([]*table, map[*Table]*table, error) {
 	byPointer := make(map[*Table]*table, len(tables))
 	byName := make(map[string]*table, len(tables))
 	taken := make(map[string]bool)
-	for _, name := range []string{"ahead", "clock", "counter", "delivery", "event", "fanout", "health", "migration", "outbox", "replay", "setting", "shape", "tick"} {
+	for _, name := range []string{"ahead", "clock", "counter", "delivery", "event", "fanout", "health", "migration", "outbox", "replay", "setting", "shape", "tick", "usage"} {
 		taken[name] = true
 	}
 	for _, t := range tables {
@@ -100,6 +106,10 @@ func (t *Table) check() error {
 			return fmt.Errorf("store: table %s: column %s has an unknown kind", t.Name, c.Name)
 		case c.Ref != "" && c.Kind != Int:
 			return fmt.Errorf("store: table %s: column %s refers to a row and must be an Int", t.Name, c.Name)
+		case c.Summed && c.Kind != Int:
+			return fmt.Errorf("store: table %s: column %s is Summed and must be an Int", t.Name, c.Name)
+		case c.Held && c.Kind != Text:
+			return fmt.Errorf("store: table %s: column %s is Held and must be a Text", t.Name, c.Name)
 		case c.Ref != "" && c.OnDelete == SetNull && t.Clear == nil:
 			return fmt.Errorf("store: table %s: column %s has SetNull and the table has no Clear", t.Name, c.Name)
 		}
@@ -180,6 +190,7 @@ func (t *table) fits(w *Write) error {
 // write composes the statements whose text depends on nothing but the table.
 // Parameters appear in the order of their numbers, which SQLite needs.
 func (t *table) write() {
+	const selecting = "SELECT id, rev, seq, created, updated, doc"
 	const fixed = "account, id, rev, seq, created, updated, doc"
 	names, values, nulls := fixed, "$1, $2, $3, $4, $5, $6, $7", ""
 	for i, c := range t.Columns {
@@ -190,8 +201,11 @@ func (t *table) write() {
 		}
 	}
 	n := len(t.Columns)
-	t.selectSQL = "SELECT id, rev, seq, created, updated, doc FROM " + t.sql
+	t.selectSQL = selecting + " FROM " + t.sql
 	t.getSQL = t.selectSQL + " WHERE account = $1 AND id = $2"
+	t.counterSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
+	t.beginSQL[ByID] = selecting + ", (" + t.counterSQL + ") FROM " + t.sql
+	t.beginSQL[ByUpdated] = selecting + ", (SELECT at FROM clock WHERE id = 1) FROM " + t.sql
 	t.countSQL = "SELECT count(*) FROM " + t.sql
 	t.existsSQL = "SELECT 1 FROM " + t.sql + " WHERE account = $1 AND id = $2"
 	t.recordSQL = "SELECT " + names + " FROM " + t.sql
@@ -200,7 +214,7 @@ func (t *table) write() {
 	if nulls != "" {
 		t.clearSQL = "UPDATE " + t.sql + " SET " + nulls[2:] + " WHERE account = $1 AND id = $2"
 	}
-	t.markSQL = "SELECT value FROM counter WHERE name = '" + t.Name + "'"
+	t.byColumn = make([]string, n)
 	t.findSQL = make([]string, n)
 	t.holderSQL = make([]string, n)
 	t.refersSQL = make([]string, n)
@@ -211,6 +225,23 @@ func (t *table) write() {
 		t.holderSQL[i] = "SELECT id FROM " + t.sql + where
 		t.refersSQL[i] = "SELECT id FROM " + t.sql + where + " LIMIT 2"
 		t.referringSQL[i] = t.recordSQL + where + " ORDER BY id"
+	}
+}
+
+// hint names the indexes in the texts that search by a column. SQLite would
+// not use them by itself: it takes an account for one with ten rows, and reads
+// them all.
+func (t *table) hint() {
+	t.byUpdated = " INDEXED BY " + t.indexName("updated", false)
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if !c.indexed() {
+			continue
+		}
+		t.byColumn[i] = " INDEXED BY " + t.indexName(c.Name, c.Unique)
+		for _, text := range [][]string{t.findSQL, t.holderSQL, t.refersSQL, t.referringSQL} {
+			text[i] = strings.Replace(text[i], " WHERE ", t.byColumn[i]+" WHERE ", 1)
+		}
 	}
 }
 

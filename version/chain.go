@@ -77,6 +77,29 @@ func (c *Chain) Down(v *Version, x any) any {
 	return x
 }
 
+// Shapes returns what [Chain.DownTo] needs to lower values to v: a pointer to a
+// zero value of each shape on the way, the last being v's [Chain.Type]. It is
+// empty where the shapes are the same.
+func (c *Chain) Shapes(v *Version) []any {
+	var shapes []any
+	for _, s := range slices.Backward(c.from(v)) {
+		shapes = append(shapes, s.older())
+	}
+	return shapes
+}
+
+// DownTo is [Chain.Down] into values that are there: the result is in the last
+// of shapes, which come from [Chain.Shapes] for the same version and may be
+// used again, by one goroutine at a time. It allocates nothing but what the
+// changes do.
+func (c *Chain) DownTo(v *Version, x any, shapes []any) {
+	steps := c.from(v)
+	for i, old := range shapes {
+		steps[len(steps)-1-i].downTo(x, old)
+		x = old
+	}
+}
+
 // Up turns a value of v's [Chain.Type], or a pointer to one, into the newest
 // shape. was is the value before the change in the newest shape, itself or a
 // pointer; nil on create. Where the shapes are the same it returns old itself.
@@ -123,6 +146,20 @@ func (c *Chain) Parameter(v *Version, name string) string {
 		name = s.Parameter(name)
 	}
 	return name
+}
+
+// Values returns values of a filter of the newest shape as v calls them, each
+// once: what an error may tell a client of v to choose from.
+func (c *Chain) Values(v *Version, name string, values ...string) []string {
+	seen := slices.Clone(values)
+	for _, s := range slices.Backward(c.from(v)) {
+		for i, value := range seen {
+			seen[i] = s.Value(name, value)
+		}
+		name = s.Parameter(name)
+	}
+	slices.Sort(seen)
+	return slices.Compact(seen)
 }
 
 // Problem returns err as a client of v must see it: where it is a problem, with

@@ -131,3 +131,47 @@ func TestNewChainRefuses(t *testing.T) {
 		}
 	}
 }
+
+// DownTo gives what Down gives, in values that are used again.
+func TestDownTo(t *testing.T) {
+	c, chain := taskChain(t)
+	for _, v := range c.Versions() {
+		shapes := chain.Shapes(v)
+		if got, want := len(shapes) == 0, chain.Same(v); got != want {
+			t.Fatalf("%s: got shapes %v, want none: %v", v, shapes, want)
+		}
+		for x := range samples {
+			if chain.DownTo(v, &x, shapes); len(shapes) == 0 {
+				continue
+			}
+			got := reflect.ValueOf(shapes[len(shapes)-1]).Elem().Interface()
+			if want := chain.Down(v, x); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %#v, want %#v", v, got, want)
+			}
+		}
+	}
+	old := c.Find("0")
+	x, shapes := &taskNew{Title: "a", Status: "done"}, chain.Shapes(old)
+	if n := testing.AllocsPerRun(100, func() { chain.DownTo(old, x, shapes) }); n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
+func TestValues(t *testing.T) {
+	c, chain := taskChain(t)
+	for _, tt := range []struct {
+		why, version, name string
+		values, want       []string
+	}{
+		{"the latest knows them as they are", "1", "status", []string{"in_progress", "pending"}, []string{"in_progress", "pending"}},
+		{"several are one", "0", "status", []string{"in_progress", "pending"}, []string{"false"}},
+		{"each by its own", "0", "status", []string{"in_progress", "done"}, []string{"false", "true"}},
+		{"over two steps", "2024-11-01", "status", []string{"done"}, []string{"true"}},
+		{"what nothing stands for", "0", "status", []string{"lost"}, []string{"lost"}},
+		{"of a filter that did not change", "0", "assignee_id", []string{"7"}, []string{"7"}},
+	} {
+		if got := chain.Values(c.Find(tt.version), tt.name, tt.values...); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.why, got, tt.want)
+		}
+	}
+}

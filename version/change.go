@@ -47,6 +47,8 @@ type Step struct {
 	Old, New reflect.Type // to decode, validate and describe
 
 	down    func(any) any
+	downTo  func(x, old any)
+	older   func() any // a pointer to a new Old
 	up      func(old, was any) (any, error)
 	fields  []rename // longest new pointer first
 	filters map[string]string
@@ -67,7 +69,9 @@ func Between[Old, New any](from, to string, c Change[Old, New]) Step {
 	s := Step{
 		From: from, To: to,
 		Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New](),
-		down: func(x any) any { return c.Down(*value[New](x)) },
+		down:   func(x any) any { return c.Down(*value[New](x)) },
+		downTo: func(x, old any) { *old.(*Old) = c.Down(*value[New](x)) },
+		older:  func() any { return new(Old) },
 		up: func(old, was any) (any, error) {
 			n, err := c.Up(*value[Old](old), value[New](was))
 			if err != nil {
@@ -143,6 +147,18 @@ func (s Step) Pointer(new string) string {
 func (s Step) Parameter(new string) string {
 	if old, ok := s.hidden[new]; ok {
 		return old
+	}
+	return new
+}
+
+// Value translates a value of a filter of New, by its name there, to the one
+// of Old that stands for it. A value that nothing stands for stays as it is.
+func (s Step) Value(name, new string) string {
+	table := s.values[s.Parameter(name)]
+	for _, old := range slices.Sorted(maps.Keys(table)) {
+		if slices.Contains(table[old], new) {
+			return old
+		}
 	}
 	return new
 }

@@ -121,6 +121,10 @@ func servePocketBase(o server.Options) error {
 			Durability: "its default, WAL and synchronous=NORMAL: an answered write can be lost when the power fails",
 			Conditions: "token, its own request log in its database; no quota, no event, and the assignee is not looked up",
 			Version:    versions("github.com/pocketbase/pocketbase", "modernc.org/sqlite"),
+			Lists: map[string][]string{
+				server.List: {"?perPage=20&skipTotal=1"}, server.Total: {"?perPage=20"},
+				server.Deep: {fmt.Sprintf("?perPage=20&skipTotal=1&page=%d", o.Tasks/10*9/20+1)},
+			},
 		}.Write())
 	})
 	return apis.Serve(app, apis.ServeConfig{HttpAddr: "127.0.0.1:0"})

@@ -1,7 +1,12 @@
 // Parley is an HTTP + JSON API with first-rate manners, as a program.
 //
 //	parley serve     run the service
+//	parley listen    receive webhooks on this machine
+//	parley sign      print the signature of a webhook
+//	parley verify    check the signature of a webhook
+//	parley diff      say what a change of an interface does to its clients
 //	parley keys      rotate the keys that seal cursors
+//	parley versions  list the versions of the interface, and retire one
 //	parley version   print the version
 //
 // A setting is a flag, a variable of the environment or a line of a YAML file;
@@ -10,20 +15,22 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 )
 
 // commands is the grammar of the command line.
 type commands struct {
-	Serve   serve   `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
-	Keys    keys    `cmd:"" help:"Rotate the keys of the service."`
-	Version version `cmd:"" help:"Print the version of this program."`
+	Serve    serve        `cmd:"" help:"Run the service until SIGTERM or Ctrl-C."`
+	Listen   hearing      `cmd:"" help:"Receive webhooks on this machine: verify, print, hand on."`
+	Sign     signing      `cmd:"" help:"Print the webhook-signature of a body."`
+	Verify   verification `cmd:"" help:"Check a webhook-signature: prints verified, or the step that fails."`
+	Diff     differ       `cmd:"" help:"Say what a change of an interface does to its clients."`
+	Keys     keys         `cmd:"" help:"Rotate the keys of the service."`
+	Versions versions     `cmd:"" help:"List the versions of the interface, and retire one."`
+	Version  version      `cmd:"" help:"Print the version of this program."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -46,24 +53,4 @@ func newParser(grammar *commands, stdout, stderr io.Writer) *kong.Kong {
 	k := kong.Must(grammar, append(values(), append(help(), kong.Name("parley"), kong.Writers(stdout, stderr))...)...)
 	arrange(k)
 	return k
-}
-
-// A misuse is a fault of what was asked for rather than of carrying it out.
-type misuse struct{ error }
-
-func (m misuse) Unwrap() error { return m.error }
-
-// report writes an error as one line and returns the exit code.
-func report(w io.Writer, err error) int {
-	if err == nil {
-		return 0
-	}
-	text, code := err.Error(), 1
-	if _, ok := errors.AsType[misuse](err); ok {
-		code = 2
-	} else if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
-		text, code = pointer(wrong), 2
-	}
-	fmt.Fprintln(w, "parley: "+strings.Join(strings.Fields(text), " "))
-	return code
 }

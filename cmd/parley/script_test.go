@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		"code":    code,
 		"request": request,
 		"linger":  linger,
+		"deliver": deliver,
 	})
 }
 
@@ -33,10 +34,11 @@ func TestMain(m *testing.M) {
 //	                     KEY and METRICS where they are shown. What it writes is in NAME.out and NAME.err
 //	stop NAME            send SIGTERM; it must exit with 0
 //	[!] await NAME       it must (not) exit with 0 by itself
+//	hear NAME [FLAG…]    run parley listen; see listen_test.go
 //
 // the variable MUTE, an address that takes connections and never answers, the
-// files cert.pem and key.pem, and the programs code, request and linger; see
-// client_test.go.
+// files cert.pem and key.pem, and the programs code, request, linger and
+// deliver; see client_test.go and listen_test.go.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -54,6 +56,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": start,
+			"hear":  hear,
 			"stop":  func(ts *testscript.TestScript, neg bool, args []string) { end(ts, neg, args, syscall.SIGTERM) },
 			"await": func(ts *testscript.TestScript, neg bool, args []string) { end(ts, neg, args, nil) },
 		},

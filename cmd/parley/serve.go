@@ -15,6 +15,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/parley-api/parley"
+	"github.com/parley-api/parley/internal/journal"
+	"github.com/parley-api/parley/rooms/file"
+	"github.com/parley-api/parley/rooms/image"
 	"github.com/parley-api/parley/rooms/task"
 	"github.com/parley-api/parley/rooms/user"
 )
@@ -36,6 +39,7 @@ func (s *serve) Run(k *kong.Kong) error {
 	defer stop()
 	cfg := s.Config
 	cfg.Log = newLog(os.Stderr, s.LogLevel)
+	cfg.LargeFile = true
 	trim(cfg.TrustedProxies)
 	trim(cfg.CORSOrigins)
 	door, err := open(&cfg)
@@ -43,7 +47,7 @@ func (s *serve) Run(k *kong.Kong) error {
 		return err
 	}
 	defer door.close()
-	app, err := parley.New(ctx, cfg, task.Resource, user.Resource)
+	app, err := parley.New(ctx, cfg, task.Resource, user.Resource, file.Resource, image.Resource)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to stop before there was anything to stop
 	}
@@ -100,8 +104,8 @@ func newLog(f *os.File, level string) *slog.Logger {
 	if least.UnmarshalText([]byte(level)) == nil {
 		options.Level = least
 	}
-	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if terminal(f) {
 		return slog.New(slog.NewTextHandler(f, &options))
 	}
-	return slog.New(slog.NewJSONHandler(f, &options))
+	return slog.New(journal.New(f, options.Level))
 }

@@ -21,9 +21,10 @@ type Account struct {
 // Resource defines the room. A pin must be a version of the calendar.
 func Resource(calendar *version.Calendar) *resource.Definition {
 	return resource.Define("account", "accounts", resource.Rules[Account]{
-		About:  "Whose rows are whose.",
-		System: true,
-		Silent: true,
+		About:   "Whose rows are whose.",
+		System:  true,
+		Silent:  true,
+		Filters: []string{"api_version"},
 		Check: func(next, _ *Account) []problem.FieldError {
 			if next.APIVersion == nil || calendar.Find(*next.APIVersion) != nil && calendar.Find(*next.APIVersion).Name == *next.APIVersion {
 				return nil

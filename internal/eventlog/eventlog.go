@@ -23,6 +23,8 @@ type Room struct {
 	rooms   map[string]*resource.Room
 	types   []Type
 	schema  Schema
+	own     *resource.Room // types that applications have registered
+	schemas schemas
 	options resource.Options
 	pages   paginate.List
 }
@@ -30,21 +32,24 @@ type Room struct {
 // A Type is an entry of the catalogue.
 type Type struct {
 	Name, Description string
-	Room              *resource.Room // whose rows its events show
+	Room              *resource.Room // whose rows its events show; nil: Schema says what they are
+	Schema            string
 }
 
 // A Schema gives the JSON Schema of the events about a room in a version.
 type Schema func(*resource.Room, *version.Version) []byte
 
-// New returns the room over the events of these rooms.
-func New(s *store.Store, rooms []*resource.Room, schema Schema, o resource.Options) *Room {
-	rm := &Room{store: s, rooms: make(map[string]*resource.Room), schema: schema, options: o}
+// New returns the room over the events of these rooms, and of further types.
+// Own is the room of the types that applications register.
+func New(s *store.Store, rooms []*resource.Room, own *resource.Room, more []Type, schema Schema, o resource.Options) *Room {
+	rm := &Room{store: s, rooms: make(map[string]*resource.Room), own: own, schema: schema, options: o}
 	for _, r := range rooms {
 		rm.rooms[r.Plural()] = r
 		for _, name := range r.EventTypes() {
 			rm.types = append(rm.types, Type{Name: name, Room: r, Description: "A " + r.Singular() + " was " + name[len(r.Singular())+1:] + "."})
 		}
 	}
+	rm.types = append(rm.types, more...)
 	rm.pages = paginate.List{
 		Collection: "events", Limits: o.Limits, RFC: o.RFC,
 		Parameters: []string{"api-version", "since", "sort", "type", "version"},
@@ -57,12 +62,26 @@ func (rm *Room) Types() []Type { return rm.types }
 
 // Routes returns the methods of the room.
 func (rm *Room) Routes() []*resource.Route {
-	return []*resource.Route{
+	return append(rm.writes(), []*resource.Route{
 		{Method: http.MethodGet, Pattern: "/events", Scope: "events:read", Serve: rm.list, Operation: "listEvents", Summary: "List events, oldest first"},
 		{Method: http.MethodGet, Pattern: "/events/{id}", Scope: "events:read", Serve: rm.read, Operation: "getEvent", Summary: "Get an event"},
+		{Method: http.MethodPost, Pattern: "/events", Scope: "events:write", Serve: rm.publish, Accepts: []string{resource.TypeJSON}, Operation: "publishEvent", Summary: "Publish an event of your own"},
 		{Method: http.MethodGet, Pattern: "/event-types", Scope: "events:read", Serve: rm.listTypes, Operation: "listEventTypes", Summary: "List the types of events"},
 		{Method: http.MethodGet, Pattern: "/event-types/{name}", Scope: "events:read", Serve: rm.readType, Operation: "getEventType", Summary: "Get a type of event"},
+	}...)
+}
+
+// BuiltIn reports whether the service itself emits events of a type.
+func (rm *Room) BuiltIn(name string) bool { return rm.builtIn(name) != nil }
+
+// builtIn returns the type of a name that the service itself emits, or nil.
+func (rm *Room) builtIn(name string) *Type {
+	for i := range rm.types {
+		if rm.types[i].Name == name {
+			return &rm.types[i]
+		}
 	}
+	return nil
 }
 
 func (rm *Room) list(c *resource.Call) error {
@@ -127,48 +146,85 @@ func (rm *Room) read(c *resource.Call) error {
 // append writes an event in the caller's version.
 func (rm *Room) append(dst []byte, c *resource.Call, e *event.Event) ([]byte, error) {
 	dst = append(append(dst, `{"id":"`...), e.ID()...)
-	dst = append(append(dst, `","type":"`...), e.Type...)
+	return rm.Tail(append(dst, `",`...), c.Version, e)
+}
+
+// Tail writes the members of an event from its type on, in a version, and the
+// brace at the end: what all that show an event have in common.
+func (rm *Room) Tail(dst []byte, v *version.Version, e *event.Event) ([]byte, error) {
+	dst = rm.head(dst, e)
+	room := rm.rooms[e.Resource]
+	if room == nil {
+		return append(append(dst, e.Doc...), '}'), nil
+	}
+	dst, err := room.Snapshot(dst, v, &store.Row{
+		ID: e.Subject, Account: e.Account, Rev: e.Rev, Created: e.Created, Updated: e.Updated, Doc: e.Doc,
+	})
+	return append(dst, '}'), err
+}
+
+// Reference is Tail with the address of the data in place of the data.
+func (rm *Room) Reference(dst []byte, e *event.Event, href string) []byte {
+	dst, _ = jsontext.AppendQuote(append(rm.head(dst, e), `{"href":`...), href)
+	return append(dst, "}}"...)
+}
+
+// head writes what stands before the data.
+func (rm *Room) head(dst []byte, e *event.Event) []byte {
+	dst = append(append(dst, `"type":"`...), e.Type...)
 	dst = resource.AppendTime(append(dst, `","timestamp":"`...), e.At)
 	dst = append(dst, '"')
 	if e.Resource != "" {
 		dst = strconv.AppendInt(append(dst, `,"sequence":`...), e.Rev, 10)
 	}
-	dst = append(dst, `,"data":`...)
-	dst, err := rm.data(dst, c, e)
-	return append(dst, '}'), err
+	return append(dst, `,"data":`...)
 }
 
-func (rm *Room) data(dst []byte, c *resource.Call, e *event.Event) ([]byte, error) {
-	room := rm.rooms[e.Resource]
-	if room == nil {
-		return append(dst, e.Doc...), nil
-	}
-	return room.Snapshot(dst, c.Version, &store.Row{
-		ID: e.Subject, Account: e.Account, Rev: e.Rev, Created: e.Created, Updated: e.Updated, Doc: e.Doc,
-	})
-}
+// maxOwn bounds how many own types a list of types shows.
+const maxOwn = 10_000
 
 func (rm *Room) listTypes(c *resource.Call) error {
-	return resource.Fixed(c, &rm.options, "event-types", rm.types, func(dst []byte, t *Type) ([]byte, error) {
-		return rm.appendType(dst, c, t), nil
+	rows, err := rm.store.Page(c.Context(), rm.own.Table(), store.Query{Account: c.Account, Limit: maxOwn})
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		built *Type
+		own   *store.Row
+	}
+	all := make([]entry, 0, len(rm.types)+len(rows))
+	for i := range rm.types {
+		all = append(all, entry{built: &rm.types[i]})
+	}
+	for i := range rows {
+		all = append(all, entry{own: &rows[i]})
+	}
+	return resource.Fixed(c, &rm.options, "event-types", all, func(dst []byte, e *entry) ([]byte, error) {
+		if e.own != nil {
+			return rm.own.Append(dst, c, e.own)
+		}
+		return rm.appendType(dst, c, e.built), nil
 	})
 }
 
 func (rm *Room) readType(c *resource.Call) error {
-	if err := resource.NoParameters(c); err != nil {
-		return err
-	}
-	for i := range rm.types {
-		if rm.types[i].Name == c.Args[0] {
-			return c.Show(`"`+c.Version.Name+`"`, rm.appendType(c.Buf, c, &rm.types[i]))
+	if t := rm.builtIn(c.Args[0]); t != nil {
+		if err := resource.NoParameters(c); err != nil {
+			return err
 		}
+		return c.Show(`"`+c.Version.Name+`"`, rm.appendType(c.Buf, c, t))
 	}
-	return problem.NotFound.New("There is no such type of event.")
+	return rm.own.Get(c)
 }
 
 func (rm *Room) appendType(dst []byte, c *resource.Call, t *Type) []byte {
 	dst, _ = jsontext.AppendQuote(append(dst, `{"name":`...), t.Name)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"description":`...), t.Description)
-	dst = append(append(dst, `,"schema":`...), rm.schema(t.Room, c.Version)...)
+	dst = append(dst, `,"schema":`...)
+	if t.Room == nil {
+		dst = append(dst, t.Schema...)
+	} else {
+		dst = append(dst, rm.schema(t.Room, c.Version)...)
+	}
 	return append(dst, '}')
 }

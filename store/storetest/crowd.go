@@ -54,6 +54,7 @@ func fanMany(b *bench) {
 	})
 	last := p.Delivery(many, ids[728])
 	b.Same("the last one", []any{last.Fence, last.Version, last.Born}, []any{p.Taker.fence, "v1", p.Delivery(many, ids[0]).Born})
+	b.Same("its event", last.Seq, many)
 	b.Same("its event", taken[728].Event.ID(), event.ID(many))
 }
 

@@ -18,6 +18,8 @@ func deliveryCases() []rule {
 		{"a recovery since any moment", "since means what it says, to the microsecond", recoverySince},
 		{"parking", "a disabled endpoint is left alone and loses nothing", parking},
 		{"unparking", "what was parked drains at the rate that was asked for, oldest first", unparking},
+		{"burial", "what is left of an endpoint that was deleted is shown as dead, and sent no more", burial},
+		{"what waits", "an endpoint shows what waits for it and since when, and what is parked is found again", waiting},
 		{"health", "an endpoint shows how it answers, over restarts", health},
 		{"a model of health", "attempts add up, whenever they are written", healthModel},
 		{"the backlog", "the numbers of open and dead deliveries are known", backlog},
@@ -95,13 +97,13 @@ func redelivery(b *bench) {
 	p.Taker.full(0)
 	open := p.Tell("a.b")
 	was := p.Delivery(dead, id)
-	b.Is(p.S.Redeliver(p.ctx, 1, open, id), store.ErrStale)
-	b.Is(p.S.Redeliver(p.ctx, 2, dead, id), store.ErrNotFound)
-	b.Is(p.S.Redeliver(p.ctx, 1, dead, id+1), store.ErrNotFound)
+	b.Is(p.Redeliver(1, open, id), store.ErrStale)
+	b.Is(p.Redeliver(2, dead, id), store.ErrNotFound)
+	b.Is(p.Redeliver(1, dead, id+1), store.ErrNotFound)
 	b.Same("untouched", p.Delivery(dead, id), was)
 	p.Taker.told()
 	b.clock.Add(1000)
-	if err := p.S.Redeliver(p.ctx, 1, dead, id); err != nil {
+	if err := p.Redeliver(1, dead, id); err != nil {
 		b.Fatal(err)
 	}
 	want := was
@@ -109,12 +111,12 @@ func redelivery(b *bench) {
 	b.Same("with a fresh budget", p.Delivery(dead, id), want)
 	_, _, woken, _ := p.Taker.told()
 	b.Same("the dispatcher is told", woken, []int64{id})
-	b.Is(p.S.Redeliver(p.ctx, 1, dead, id), store.ErrStale)
+	b.Is(p.Redeliver(1, dead, id), store.ErrStale)
 	p.Claim(id, 9)
 	p.Settle(p.outcome(dead, id, event.Delivered))
 	d := p.Delivery(dead, id)
 	b.Same("tries go on", []int{d.Tries, d.Spent, len(p.attempts(dead, id))}, []int{2, 1, 2})
-	b.Is(p.S.Redeliver(p.ctx, 1, dead, id), store.ErrStale)
+	b.Is(p.Redeliver(1, dead, id), store.ErrStale)
 }
 
 func recovery(b *bench) {
@@ -206,6 +208,55 @@ func parking(b *bench) {
 	b.Same("the claimed one is its claimer's", p.Delivery(claimed[2].Seq, ids[0]).Fence, int64(7))
 	b.clock.Add(1 << 50)
 	b.Same("only that one comes back", len(p.Claim(ids[0], 1<<20)), 1)
+}
+
+func burial(b *bench) {
+	p, ids := unclaimed(b, all(), all())
+	for range 3 {
+		p.Tell(slices.Repeat([]string{"a.b"}, 400)...)
+	}
+	claimed := p.Claim(ids[0], 2)
+	p.Settle(p.outcome(claimed[0].Seq, ids[0], event.Delivered))
+	b.clock.Add(1000)
+	if err := p.S.Bury(p.ctx, ids[0], "endpoint deleted"); err != nil {
+		b.Fatal(err)
+	}
+	for _, d := range p.Deliveries() {
+		want := []any{event.Dead, int64(0), int64(0), int64(start + 1000), "endpoint deleted"}
+		switch {
+		case d.Endpoint == ids[1]:
+			want = []any{event.Pending, int64(0), int64(start), int64(0), ""}
+		case d.Seq == claimed[0].Seq:
+			want = []any{event.Delivered, int64(0), int64(0), int64(start), ""}
+		}
+		b.Same(d.ID(), []any{d.State, d.Fence, d.Due, d.Done, d.Reason}, want)
+	}
+	p.Settle(p.outcome(claimed[1].Seq, ids[0], event.Retrying))
+	b.Same("one that was being sent stays dead", p.Delivery(claimed[1].Seq, ids[0]).State, event.Dead)
+}
+
+func waiting(b *bench) {
+	off := all()
+	off.Enabled = false
+	p, ids := unclaimed(b, all(), off, all("none.such"), off)
+	first := p.Delivery(p.Tell("a.b"), ids[0]).Born
+	b.clock.Add(5000)
+	p.Tell("a.b")
+	b.Same("parked", must(p.S.Parked(p.ctx))(b), []int64{ids[1], ids[3]})
+	check := func(what string, id, want, since int64) {
+		b.Helper()
+		n, oldest, err := p.S.Waiting(p.ctx, id)
+		b.Same(what, []any{n, oldest, err}, []any{want, since, nil})
+	}
+	check("due ones", ids[0], 2, first)
+	check("parked ones", ids[1], 2, first)
+	check("none", ids[2], 0, 0)
+	p.Settle(p.outcome(p.Claim(ids[0], 1)[0].Seq, ids[0], event.Dead))
+	check("one is done", ids[0], 1, first+5000)
+	if err := p.S.Unpark(p.ctx, ids[1], 10); err != nil {
+		b.Fatal(err)
+	}
+	b.Same("parked, after", must(p.S.Parked(p.ctx))(b), []int64{ids[3]})
 }
 
 func unparking(b *bench) {

@@ -26,6 +26,8 @@ func fanoutCases() []rule {
 		{"no dispatcher", "a process that sends nothing writes for those that do", fanAlone},
 		{"an endpoint that cannot be read", "one bad row neither stops the service nor loses an event", fanBroken},
 		{"unrelated changes", "a new description of an endpoint is no new subscription", fanNote},
+		{"changes are announced", "what is remembered of an endpoint elsewhere is forgotten when it changes", fanChanged},
+		{"an endpoint by its id", "a sender finds its endpoint, whosever it is", fanEndpoint},
 		{"more endpoints than fit", "an event with many endpoints reaches each exactly once", fanMany},
 		{"a restart in the middle of many", "what was begun goes on after a restart, and nothing twice", fanRestart},
 		{"endpoints change in the middle of many", "an endpoint gets what happened while it was there", fanManyLate},
@@ -228,14 +230,12 @@ func fanTaker(b *bench) {
 func fanAlone(b *bench) {
 	p := newPost(b)
 	id := p.Add(all())[0]
-	p.Reopen(p.tables()...)
+	p.fanout.Taker = nil
+	p.Restart()
 	seq := p.Tell("a.b")
 	d := p.Delivery(seq, id)
 	b.Same("fence and due", []int64{d.Fence, d.Due}, []int64{0, start})
-	p.S.SetTaker(p.Taker)
-	b.Same("the fence of a later one", p.Delivery(p.Tell("a.b"), id).Fence, p.Taker.fence)
-	p.S.SetTaker(nil)
-	b.Same("the fence after it went", p.Delivery(p.Tell("a.b"), id).Fence, int64(0))
+	b.Same("for who looks", len(p.Claim(id, 9)), 1)
 }
 
 func fanBroken(b *bench) {
@@ -260,6 +260,52 @@ func fanBroken(b *bench) {
 	b.Same("nothing is lost for it", p.Delivery(seq, good).Due, event.Parked)
 	b.Same("others do not suffer", p.Delivery(seq, next).Fence, p.Taker.fence)
 	b.Commit(b.Drop(p.Endpoints, good))
+}
+
+func fanChanged(b *bench) {
+	p := newPost(b)
+	var told []string
+	p.fanout.Changed = func(endpoint int64, now *store.Subscription) {
+		if now == nil {
+			now = &store.Subscription{Version: "gone"}
+		}
+		told = append(told, fmt.Sprint(endpoint, " ", now.Version))
+	}
+	p.Restart()
+	id := p.Add(all())[0]
+	w := all()
+	w.Note = "of no concern to deliveries"
+	b.Commit(p.Set(id, w))
+	w.Version = "v2"
+	b.Commit(p.Set(id, w))
+	b.Fail(p.Set(id, all()), b.Drop(b.Users, 99))
+	b.Commit(b.NewUser(nil))
+	b.Commit(b.Drop(p.Endpoints, id))
+	b.Same("told", told, []string{"1 v1", "1 v1", "1 v2", "1 gone"})
+}
+
+func fanEndpoint(b *bench) {
+	p := newPost(b)
+	one, two := p.Add(all())[0], p.AddFor(2, all())[0]
+	check := func(what string, id, account int64, want error) {
+		b.Helper()
+		row, err := p.S.Endpoint(p.ctx, id)
+		b.Is(err, want)
+		if err == nil {
+			b.Same(what, []int64{row.ID, row.Account}, []int64{id, account})
+		}
+	}
+	check("of one account", one, 1, nil)
+	check("of another", two, 2, nil)
+	check("of none", 99, 0, store.ErrNotFound)
+	p.Restart()
+	check("after a restart", two, 2, nil)
+	b.Commit(b.Drop(p.Endpoints, one))
+	check("one that was deleted", one, 0, store.ErrNotFound)
+	three := p.Add(all())[0]
+	check("one that was made", three, 1, nil)
+	p.Tell("a.b")
+	b.Same("deliveries", p.pairs(), []string{fmt.Sprint("0→", three)})
 }
 
 func fanNote(b *bench) {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/parley-api/parley/store"
@@ -15,6 +16,8 @@ func keyCases() []rule {
 		{"unique values can be swapped", "a value that is freed can be taken at once", uniqueSwap},
 		{"unique under contention", "of many who want one value exactly one gets it", uniqueRace},
 		{"unique integers", "uniqueness is not only for text", uniqueInts},
+		{"held", "bytes that some account still needs must not be deleted", held},
+		{"summed", "a quota needs the sum of what an account has, and no other's", summed},
 		{"references", "a reference to nothing must not be stored", references},
 		{"restrict", "a resource that others need is not deleted under them", restrict},
 		{"restrict sees the same transaction", "a reference that was just made or dropped counts", restrictInside},
@@ -43,6 +46,77 @@ func unique(b *bench) {
 	b.Commit(b.NewUser("c@x")) // freed by a deletion
 	duplicate(b, b.Fail(b.NewUser("c@x")), "email")
 	b.Commit(b.NewUser("A@x")) // another text
+}
+
+// held asks for values over all accounts, as they come and go, also after the
+// column became Held.
+func held(b *bench) {
+	table := func(is bool) *store.Table {
+		return &store.Table{
+			Name: "files", Columns: []store.Column{{Name: "digest", Kind: store.Text, Held: is}},
+			Fields: []store.Field{{Name: "digest", Type: "string"}},
+		}
+	}
+	files := table(false)
+	b.Reopen(files)
+	put := func(account int64, digest any) int64 {
+		doc := fmt.Appendf(nil, `{"digest":%q}`, digest)
+		return b.CommitFor(account, store.Write{Table: files, Op: store.Insert, Doc: doc, Keys: []any{digest}})[0].ID
+	}
+	put(1, "a")
+	if _, err := b.S.Held(b.ctx, files, "digest", []string{"a"}); err == nil {
+		b.Error("a column that is not Held was asked for")
+	}
+	files = table(true)
+	b.Reopen(files)
+	again := put(2, "a")
+	put(2, "b")
+	ask := func(want ...string) {
+		b.Helper()
+		got, err := b.S.Held(b.ctx, files, "digest", []string{"c", "b", "a", "x'"})
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, want) {
+			b.Errorf("Held: %q, %v, want %q", got, err, want)
+		}
+	}
+	ask("a", "b")
+	b.CommitFor(2, store.Write{Table: files, Op: store.Update, ID: again, Doc: []byte(`{"digest":"c"}`), Keys: []any{"c"}})
+	ask("a", "b", "c")
+	b.CommitFor(1, b.Drop(files, 1))
+	ask("b", "c")
+	if got, err := b.S.Held(b.ctx, files, "digest", nil); err != nil || got != nil {
+		b.Errorf("Held of nothing: %q, %v", got, err)
+	}
+}
+
+func summed(b *bench) {
+	files := &store.Table{
+		Name: "files", Columns: []store.Column{{Name: "size", Kind: store.Int, Summed: true}},
+		Fields: []store.Field{{Name: "size", Type: "integer"}},
+	}
+	b.Reopen(files)
+	ask := func(account, want int64) {
+		b.Helper()
+		if got, err := b.S.Sum(b.ctx, files, account, "size"); err != nil || got != want {
+			b.Errorf("Sum: %d, %v, want %d", got, err, want)
+		}
+	}
+	ask(1, 0)
+	put := func(account int64, size any) store.Row {
+		w := store.Write{Table: files, Op: store.Insert, Doc: []byte(`{"size":0}`), Keys: []any{size}}
+		return b.CommitFor(account, w)[0]
+	}
+	first := put(1, int64(5<<30))
+	put(1, int64(7))
+	put(1, nil)
+	put(2, int64(100))
+	ask(1, 5<<30+7)
+	ask(2, 100)
+	b.Commit(b.Drop(files, first.ID))
+	ask(1, 7)
+	if _, err := b.S.Sum(b.ctx, files, 1, "name"); err == nil {
+		b.Error("a column that is not there was summed")
+	}
 }
 
 func uniqueNulls(b *bench) {

@@ -25,8 +25,12 @@ func nodeCases() []rule {
 func (p *post) another(fence int64) *post {
 	p.Helper()
 	o := &post{bench: p.bench.node(), Endpoints: p.Endpoints, Taker: &taker{fence: fence, places: p.Taker.places}}
+	own := *p.fanout
+	own.Taker = o.Taker
+	was := p.fanout
+	p.fanout = &own
 	o.S = p.Open(p.tables()...)
-	o.S.SetTaker(o.Taker)
+	o.fanout, p.fanout = &own, was
 	return o
 }
 

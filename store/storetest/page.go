@@ -12,6 +12,7 @@ func pageCases() []rule {
 	return []rule{
 		{"lists", "every filter, order, direction and start gives what a plain walk gives", pages},
 		{"a walk on a mark", "rows made during a walk neither show up in it nor shift it", pageMark},
+		{"a walk by change", "what changes during a walk lies beyond its mark, so that a poller goes on from the last time it saw", pageChange},
 		{"filters", "equality, several values, null and flags select exactly theirs", filters},
 	}
 }
@@ -51,15 +52,21 @@ func pages(b *bench) {
 	mid := all[15]
 	for _, where := range []string{"", "open", "none"} {
 		for _, since := range []int64{0, all[20].Updated, 2 * start} {
-			for _, mark := range []int64{0, all[25].ID} {
+			for _, mark := range []int64{0, all[25].ID, all[22].Updated} {
 				q := store.Query{Account: 1, Since: since, Mark: mark}
-				selected := slices.DeleteFunc(slices.Clone(all), func(r store.Row) bool {
-					return r.Updated < since || (mark != 0 && r.ID > mark) || (where != "" && string(r.Doc) != fmt.Sprintf(`{"status":%q}`, where))
-				})
 				if where != "" {
 					q.Where = []store.Condition{{Column: "status", Values: []any{where}}}
 				}
-				pageWalks(b, selected, q, mid)
+				for q.Order = store.ByID; q.Order <= store.ByUpdated; q.Order++ {
+					selected := slices.DeleteFunc(slices.Clone(all), func(r store.Row) bool {
+						beyond := r.ID > mark
+						if q.Order == store.ByUpdated {
+							beyond = r.Updated > mark
+						}
+						return r.Updated < since || mark != 0 && beyond || where != "" && string(r.Doc) != fmt.Sprintf(`{"status":%q}`, where)
+					})
+					pageWalks(b, selected, q, mid)
+				}
 			}
 		}
 	}
@@ -69,25 +76,22 @@ func pages(b *bench) {
 func pageWalks(b *bench, selected []store.Row, q store.Query, mid store.Row) {
 	b.Helper()
 	b.Same(fmt.Sprintf("count of %+v", q), must(b.S.Count(b.ctx, b.Tasks, q))(b), int64(len(selected)))
-	for _, order := range []store.Order{store.ByID, store.ByUpdated} {
-		q.Order = order
-		compare := func(r store.Row, p store.Position) int {
-			if order == store.ByID {
-				return cmp.Compare(r.ID, p.ID)
-			}
-			return cmp.Or(cmp.Compare(r.Updated, p.Key), cmp.Compare(r.ID, p.ID))
+	compare := func(r store.Row, p store.Position) int {
+		if q.Order == store.ByID {
+			return cmp.Compare(r.ID, p.ID)
 		}
-		slices.SortFunc(selected, func(x, y store.Row) int { return compare(x, store.Position{Key: y.Updated, ID: y.ID}) })
-		for _, after := range []*store.Position{nil, {Key: mid.Updated, ID: mid.ID}, {Key: mid.Updated, ID: mid.ID - 1}, {}, {Key: 1 << 60, ID: 1 << 60}} {
-			for _, way := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
-				for _, window := range [][2]int{{0, 0}, {0, 5}, {4, 6}, {50, 5}} {
-					q.After, q.Desc, q.Back, q.Offset, q.Limit = after, way[0], way[1], window[0], window[1]
-					side := func(r store.Row) int { return compare(r, *after) }
-					want := walkModel(selected, q.Desc, q.Back, after != nil, side, q.Offset, q.Limit)
-					got := must(b.S.Page(b.ctx, b.Tasks, q))(b)
-					if len(got) != 0 || len(want) != 0 {
-						b.Same(fmt.Sprintf("%+v after %+v", q, after), got, want)
-					}
+		return cmp.Or(cmp.Compare(r.Updated, p.Key), cmp.Compare(r.ID, p.ID))
+	}
+	slices.SortFunc(selected, func(x, y store.Row) int { return compare(x, store.Position{Key: y.Updated, ID: y.ID}) })
+	for _, after := range []*store.Position{nil, {Key: mid.Updated, ID: mid.ID}, {Key: mid.Updated, ID: mid.ID - 1}, {}, {Key: 1 << 60, ID: 1 << 60}} {
+		for _, way := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+			for _, window := range [][2]int{{0, 0}, {0, 5}, {4, 6}, {50, 5}} {
+				q.After, q.Desc, q.Back, q.Offset, q.Limit = after, way[0], way[1], window[0], window[1]
+				side := func(r store.Row) int { return compare(r, *after) }
+				want := walkModel(selected, q.Desc, q.Back, after != nil, side, q.Offset, q.Limit)
+				got := must(b.S.Page(b.ctx, b.Tasks, q))(b)
+				if len(got) != 0 || len(want) != 0 {
+					b.Same(fmt.Sprintf("%+v after %+v", q, after), got, want)
 				}
 			}
 		}
@@ -98,21 +102,58 @@ func pageMark(b *bench) {
 	for range 5 {
 		b.Commit(b.NewTask("a", nil, nil))
 	}
-	mark := must(b.S.Mark(b.ctx, b.Tasks, 1))(b)
-	q := store.Query{Account: 1, Mark: mark, Desc: true, Limit: 2}
-	var seen []int64
-	for {
-		rows := must(b.S.Page(b.ctx, b.Tasks, q))(b)
-		if len(rows) == 0 {
-			break
+	for _, down := range []bool{false, true} {
+		want := []int64{1, 2, 3, 4, 5}
+		if down {
+			slices.Reverse(want)
 		}
+		seen := walkOn(b, store.Query{Account: 1, Desc: down, Limit: 2}, func() {
+			late := b.Commit(b.NewTask("late", nil, nil))[0]
+			b.Commit(b.SetTask(3, "b", nil, nil), b.Drop(b.Tasks, late.ID))
+		})
+		b.Same("the walk", seen, want)
+	}
+	_, mark, err := b.S.Begin(b.ctx, b.Tasks, store.Query{Account: 9})
+	b.Same("the mark of nothing", mark, int64(0))
+	b.Same("the error of nothing", err, nil)
+}
+
+// pageChange is the walk of somebody who remembers the last time of change:
+// each row is seen as often as it changed, and none is missed.
+func pageChange(b *bench) {
+	for range 5 {
+		b.Commit(b.NewTask("a", nil, nil))
+	}
+	step := 0
+	q := store.Query{Account: 1, Order: store.ByUpdated, Limit: 2}
+	seen := walkOn(b, q, func() {
+		if step++; step == 1 { // behind the mark, in this order
+			b.Commit(b.NewTask("new", nil, nil))
+			b.Commit(b.SetTask(1, "b", nil, nil), b.SetTask(5, "b", nil, nil))
+		}
+	})
+	b.Same("the first walk, of what did not change meanwhile", seen, []int64{1, 2, 3, 4})
+	q.Since = b.Row(b.Tasks, 4).Updated
+	b.Same("the second, from the last time on", walkOn(b, q, func() {}), []int64{4, 6, 1, 5})
+}
+
+// walkOn walks page by page and returns the ids. Between runs after each page.
+func walkOn(b *bench, q store.Query, between func()) (seen []int64) {
+	b.Helper()
+	rows, mark, err := b.S.Begin(b.ctx, b.Tasks, q)
+	q.Mark = mark
+	for ; err == nil && len(rows) > 0; rows, err = b.S.Page(b.ctx, b.Tasks, q) {
 		for _, r := range rows {
 			seen = append(seen, r.ID)
 		}
-		q.After = &store.Position{ID: rows[len(rows)-1].ID}
-		b.Commit(b.NewTask("late", nil, nil))
+		last := rows[len(rows)-1]
+		q.After = &store.Position{Key: last.Updated, ID: last.ID}
+		between()
 	}
-	b.Same("the walk", seen, []int64{5, 4, 3, 2, 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return seen
 }
 
 func filters(b *bench) {

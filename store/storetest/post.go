@@ -31,7 +31,7 @@ type wish struct {
 func newPost(b *bench) *post {
 	b.Helper()
 	p := &post{bench: b, Endpoints: &store.Table{Name: "endpoints"}, Taker: &taker{fence: 7, places: 1 << 30}}
-	b.fanout = &store.Fanout{Endpoints: p.Endpoints, Read: readWish}
+	b.fanout = &store.Fanout{Endpoints: p.Endpoints, Read: readWish, Taker: p.Taker}
 	p.Restart()
 	return p
 }
@@ -53,7 +53,6 @@ var errBroken = errors.New("broken endpoint")
 func (p *post) Restart() {
 	p.Helper()
 	p.Reopen(p.tables()...)
-	p.S.SetTaker(p.Taker)
 }
 
 func (p *post) tables() []*store.Table {
@@ -169,6 +168,12 @@ func (p *post) outcome(seq, endpoint int64, state event.State) event.Outcome {
 		o.Attempt.Status, o.Reason = 404, "refused"
 	}
 	return o
+}
+
+// Redeliver gives a dead delivery another chance.
+func (p *post) Redeliver(account, seq, endpoint int64) error {
+	_, err := p.S.Commit(p.ctx, &store.Tx{Account: account, Revive: &event.Delivery{Seq: seq, Endpoint: endpoint}})
+	return err
 }
 
 // Kill writes an event, claims its delivery to an endpoint and lets it die.

@@ -64,7 +64,7 @@ func retention(b *bench) {
 	b.Same("another account's pending one", pairsOf(p.DeliveriesFor(2)), [][2]int64{{foreign, 3}})
 	b.Same("an account without endpoints", must(p.S.CountEvents(p.ctx, store.EventQuery{}))(b), int64(0))
 
-	if err := p.S.Redeliver(p.ctx, 1, kept[0], ids[1]); err != nil {
+	if err := p.Redeliver(1, kept[0], ids[1]); err != nil {
 		b.Fatal(err)
 	}
 	claimed := p.Claim(ids[1], 9)

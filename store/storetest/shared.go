@@ -14,6 +14,7 @@ func sharedCases() []rule {
 		{"nodes see each other", "what one node has acknowledged every node knows", nodes},
 		{"nodes start at once", "a deployment starts all its nodes at the same moment", starts},
 		{"everything at once on two nodes", "rows, events and order stay true to each other over all nodes", everythingShared},
+		{"uses add up over nodes", "every node counts for itself what it served", usesShared},
 		{"secrets are shared", "a cursor that one node has sealed opens on every node", secretsShared},
 	}
 }

@@ -30,7 +30,7 @@ type rule struct {
 
 // Run runs every case on databases that open makes.
 func Run(t *testing.T, open Open) {
-	run(t, open, rowCases(), keyCases(), redoCases(), eventCases(), replayCases(), pageCases(), shapeCases(), lifeCases(),
+	run(t, open, rowCases(), keyCases(), redoCases(), eventCases(), replayCases(), pageCases(), shapeCases(), lifeCases(), usageCases(),
 		fanoutCases(), queueCases(), deliveryCases(), pruneCases())
 }
 

@@ -53,6 +53,7 @@ type Patch struct {
 // returns when it is on disk.
 type Database interface {
 	Get(id int64) (Task, error)
+	List(after int64, limit int) ([]Task, error) // in order of ids
 	Create(d Document) (Task, error)
 	Patch(id int64, p Patch) (Task, error)
 	Close() error
@@ -106,6 +107,10 @@ func Handler(db Database) http.Handler {
 			http.NotFound(w, r)
 			return
 		}
+		if rest == "" && r.Method == http.MethodGet {
+			list(db, w, r)
+			return
+		}
 		var t Task
 		var err error
 		status := http.StatusOK
@@ -146,6 +151,52 @@ func get(db Database, rest string) (Task, error) {
 		return Task{}, err
 	}
 	return db.Get(id)
+}
+
+// list answers with a page behind an id, and where the next one begins.
+func list(db Database, w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	limit, after := 20, int64(0)
+	var err error
+	if s := query.Get("limit"); s != "" {
+		if limit, err = strconv.Atoi(s); err != nil || limit < 1 || limit > 100 {
+			fail(w, ErrInvalid)
+			return
+		}
+	}
+	if s := query.Get("after"); s != "" {
+		if after, err = strconv.ParseInt(s, 10, 64); err != nil {
+			fail(w, ErrInvalid)
+			return
+		}
+	}
+	tasks, err := db.List(after, limit+1)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	buf := buffers.Get().(*buffer)
+	defer buffers.Put(buf)
+	b := append(buf.b[:0], `{"data":[`...)
+	more := len(tasks) > limit
+	tasks = tasks[:min(limit, len(tasks))]
+	for i := range tasks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendTask(b, &tasks[i])
+	}
+	b = append(b, `],"next":`...)
+	if more {
+		b = strconv.AppendInt(b, tasks[limit-1].ID, 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, '}')
+	buf.b = b[:0]
+	h := w.Header()
+	h["Content-Type"], h["Content-Length"] = typeJSON, []string{strconv.Itoa(len(b))}
+	w.Write(b)
 }
 
 func create(db Database, r *http.Request) (Task, error) {

@@ -121,6 +121,10 @@ func TestDatabases(t *testing.T) {
 			{"the change was kept", "GET", "/tasks/2", "", 200, `"title":"changed"`},
 			{"a change of what does not exist", "PATCH", "/tasks/9", `{"title":"x"}`, 404, ""},
 			{"a change to nobody", "PATCH", "/tasks/2", `{"assignee_id":77}`, 422, ""},
+			{"a page", "GET", "/tasks?limit=2", "", 200, `{"data":[{"id":1,`},
+			{"where the next one begins", "GET", "/tasks?limit=2", "", 200, `],"next":2}`},
+			{"the page behind it, which is the last", "GET", "/tasks?limit=2&after=2", "", 200, `],"next":null}`},
+			{"too large a page", "GET", "/tasks?limit=101", "", 422, ""},
 			{"another method", "DELETE", "/tasks/2", "", 405, ""},
 			{"another path", "GET", "/users/1", "", 404, ""},
 		} {

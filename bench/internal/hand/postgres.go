@@ -141,6 +141,23 @@ func (p *postgres) Get(id int64) (Task, error) {
 	return t, err
 }
 
+func (p *postgres) List(after int64, limit int) ([]Task, error) {
+	rows, err := p.readers.Query(context.Background(), "SELECT id, created, doc FROM r_tasks WHERE account = 1 AND id > $1 ORDER BY id LIMIT $2", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tasks := make([]Task, 0, limit)
+	for rows.Next() {
+		var t Task
+		if err := rows.Scan(&t.ID, &t.Created, &t.Doc); err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, rows.Err()
+}
+
 func (p *postgres) Create(d Document) (Task, error) {
 	doc, err := json.Marshal(&d)
 	if err != nil {

@@ -54,11 +54,9 @@ func (r *Rows) Page(context.Context, *store.Table, store.Query) ([]store.Row, er
 // Count fails.
 func (r *Rows) Count(context.Context, *store.Table, store.Query) (int64, error) { return 0, errNone }
 
-// Mark returns the highest id.
-func (r *Rows) Mark(context.Context, *store.Table, int64) (int64, error) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.last, nil
+// Begin fails.
+func (r *Rows) Begin(context.Context, *store.Table, store.Query) ([]store.Row, int64, error) {
+	return nil, 0, errNone
 }
 
 // Commit fails.

@@ -16,6 +16,7 @@ import (
 type sqlite struct {
 	readers *sql.DB
 	get     *sql.Stmt
+	list    *sql.Stmt
 	writes  *sql.DB
 	group   group[*write]
 	done    chan struct{}
@@ -94,7 +95,10 @@ func (s *sqlite) open(path string) (err error) {
 	}
 	s.readers.SetMaxOpenConns(readers)
 	s.readers.SetMaxIdleConns(readers)
-	s.get, err = s.readers.Prepare("SELECT created, doc FROM r_tasks WHERE account = 1 AND id = ?")
+	if s.get, err = s.readers.Prepare("SELECT created, doc FROM r_tasks WHERE account = 1 AND id = ?"); err != nil {
+		return err
+	}
+	s.list, err = s.readers.Prepare("SELECT id, created, doc FROM r_tasks WHERE account = 1 AND id > ? ORDER BY id LIMIT ?")
 	return err
 }
 
@@ -129,6 +133,23 @@ func (s *sqlite) Get(id int64) (Task, error) {
 		err = ErrNotFound
 	}
 	return t, err
+}
+
+func (s *sqlite) List(after int64, limit int) ([]Task, error) {
+	rows, err := s.list.Query(after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tasks := make([]Task, 0, limit)
+	for rows.Next() {
+		var t Task
+		if err := rows.Scan(&t.ID, &t.Created, &t.Doc); err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, rows.Err()
 }
 
 func (s *sqlite) Create(d Document) (Task, error) {

@@ -204,6 +204,6 @@ func (e *StatusError) Error() string {
 const patience = 20 * time.Second
 
 var (
-	errAnswer = errors.New("the answer is not HTTP/1.1 with a Content-Length")
+	errAnswer = errors.New("the answer is not HTTP/1.1 with a Content-Length or in chunks")
 	errLate   = fmt.Errorf("an answer did not come within %v", patience)
 )

@@ -47,6 +47,20 @@ func TestRunCounts(t *testing.T) {
 	}
 }
 
+func TestRunReadsChunks(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for range 5 {
+			w.Write([]byte(strings.Repeat("x", 9_000)))
+			w.(http.Flusher).Flush()
+		}
+	}))
+	defer s.Close()
+	got, err := Run(context.Background(), s.Listener.Addr().String(), Plan{Conns: 3, Measure: 100 * time.Millisecond, Request: get})
+	if err != nil || got.Requests == 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestRunRefusesAnotherStatus(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
@@ -94,10 +108,11 @@ func FuzzParse(f *testing.F) {
 	f.Add("HTTP/1.1 204 No Content\r\n")
 	f.Add("HTTP/1.1 200 OK\r\nContent-Length: \r\n")
 	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n")
+	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n")
 	f.Add("HTTP/1.0 200 OK\r\n")
 	f.Fuzz(func(t *testing.T, head string) {
 		status, body, ok := parse([]byte(head + "\r\n"))
-		if ok && (status < 0 || status > 999 || body < 0) {
+		if ok && (status < 0 || status > 999 || body < -1) {
 			t.Errorf("status %d, body %d", status, body)
 		}
 	})

@@ -15,10 +15,13 @@ type reader struct {
 var (
 	blank  = []byte("\r\n\r\n")
 	length = []byte("\r\nContent-Length: ")
+	chunks = []byte("\r\nTransfer-Encoding: chunked\r\n")
+	end    = []byte("\r\n0\r\n\r\n") // of a body in chunks
 )
 
-// next reads one answer and returns its status. Informational answers and
-// chunked bodies are not understood.
+// next reads one answer and returns its status. Informational answers are not
+// understood. A body in chunks, which must not hold the bytes of its own end,
+// is read to that end.
 func (r *reader) next() (int, error) {
 	n, head := 0, -1
 	for head < 0 {
@@ -35,6 +38,9 @@ func (r *reader) next() (int, error) {
 	status, body, ok := parse(r.buf[:head+2])
 	if !ok {
 		return 0, errAnswer
+	}
+	if body < 0 {
+		return status, r.chunked(n, head+2)
 	}
 	r.size = head + len(blank) + body
 	if r.size > len(r.buf) {
@@ -53,11 +59,28 @@ func (r *reader) next() (int, error) {
 	return status, nil
 }
 
+// chunked reads the rest of a body in chunks; n bytes are there already, those
+// from the one at on belong to it or to the blank line before.
+func (r *reader) chunked(n, at int) error {
+	for !bytes.HasSuffix(r.buf[at:n], end) {
+		if n == len(r.buf) {
+			r.buf = append(r.buf, make([]byte, len(r.buf))...)
+		}
+		k, err := r.conn.Read(r.buf[n:])
+		if err != nil {
+			return err
+		}
+		n += k
+	}
+	r.size = n
+	return nil
+}
+
 // last returns the answer that next read, until it is called again.
 func (r *reader) last() []byte { return r.buf[:r.size] }
 
 // parse reads the status and the length out of a head that ends with the line
-// end of its last field.
+// end of its last field. A body in chunks has the length -1.
 func parse(head []byte) (status, body int, ok bool) {
 	if len(head) < 13 || string(head[:9]) != "HTTP/1.1 " {
 		return 0, 0, false
@@ -73,7 +96,7 @@ func parse(head []byte) (status, body int, ok bool) {
 	}
 	i := bytes.Index(head, length)
 	if i < 0 {
-		return 0, 0, false
+		return status, -1, bytes.Contains(head, chunks)
 	}
 	digits := head[i+len(length):]
 	digits = digits[:bytes.IndexByte(digits, '\r')]

@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/parley-api/parley/internal/journal"
 )
 
 // Options say what a server process is to serve. They travel as flags.
@@ -73,7 +75,22 @@ type Ready struct {
 	Conditions string `json:"conditions"`        // what it does beside the work, in words
 	Logs       bool   `json:"logs"`              // writes a line for each request to Options.Log
 	Version    string `json:"version,omitempty"` // of a peer
+
+	// Lists are the queries of its lists, by the name of the operation. Each
+	// request takes one of them.
+	Lists map[string][]string `json:"lists,omitempty"`
 }
+
+// The names of the operations on lists. Deep is behind nine tenths of all
+// tasks.
+const (
+	List       = "LIST"
+	Deep       = "LIST deep"
+	Token      = "LIST token"
+	TokenDeep  = "LIST token deep"
+	OffsetDeep = "LIST offset deep"
+	Total      = "LIST total"
+)
 
 // Write prints the line.
 func (r Ready) Write() error { return json.NewEncoder(os.Stdout).Encode(r) }
@@ -139,5 +156,5 @@ func OpenLog(path string) (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slog.New(slog.NewJSONHandler(f, nil)), nil
+	return slog.New(journal.New(f, nil)), nil
 }

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-api/parley/bench/internal/load"
+)
+
+const typ = "load.made"
+
+// begin starts a service on an empty database, with a type of event.
+func (b *bench) begin(engine string, flags ...string) (*service, *sink, error) {
+	s, err := newService(engine, b.binary, b.folder, b.admin)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.flags = flags
+	to, err := newSink()
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := s.start(); err != nil {
+		return nil, nil, err
+	}
+	return s, to, s.register(typ)
+}
+
+// throughput publishes as fast as it is answered, to 1 and to 100 endpoints,
+// and counts deliveries from the first publish to the last arrival.
+func (b *bench) throughput(engine string) error {
+	for _, endpoints := range []int{1, 100} {
+		var rates, limits []float64
+		for range b.rounds {
+			most, err := b.limit()
+			if err != nil {
+				return err
+			}
+			rate, err := b.rush(engine, endpoints)
+			if err != nil {
+				return err
+			}
+			rates, limits = append(rates, rate), append(limits, most)
+		}
+		bar, want := "≥ 0.25 × limit", 0.25
+		if engine == "postgres" {
+			bar, want = "≥ 0.2 × limit", 0.2
+		}
+		ratio := median(rates) / median(limits)
+		b.say(engine, "limit: signed POSTs in a loop", median(limits), "/s", "", true)
+		b.say(engine, fmt.Sprintf("deliveries to %d endpoints", endpoints), median(rates), "/s", "", true)
+		b.say(engine, fmt.Sprintf("deliveries to %d endpoints, of the limit", endpoints), ratio, "×", bar, ratio >= want)
+	}
+	return nil
+}
+
+func (b *bench) limit() (float64, error) {
+	to, err := newSink()
+	if err != nil {
+		return 0, err
+	}
+	defer to.server.Close()
+	out, err := exec.Command("taskset", "-c", "0", b.self, "-role", "limit", "-sink", to.addr, "-length", b.length.String()).Output()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+}
+
+func (b *bench) rush(engine string, endpoints int) (float64, error) {
+	s, to, err := b.begin(engine)
+	if err != nil {
+		return 0, err
+	}
+	defer s.kill()
+	defer to.server.Close()
+	for i := range endpoints {
+		if _, err := s.endpoint(fmt.Sprintf("http://%s/ok/%d", to.addr, i)); err != nil {
+			return 0, err
+		}
+	}
+	var n atomic.Int64
+	began := time.Now()
+	result, err := load.Run(context.Background(), s.addr, load.Plan{Conns: 64, Measure: b.length, Status: 201,
+		Request: func(dst []byte, _ *rand.Rand) []byte { return s.publish(dst, typ, int(n.Add(1))) }})
+	if err != nil {
+		return 0, err
+	}
+	want := int64(result.All) * int64(endpoints)
+	last, ok := to.await(want, 3*time.Minute)
+	if !ok {
+		return 0, fmt.Errorf("%d of %d arrived", to.total.Load(), want)
+	}
+	return float64(want) / last.Sub(began).Seconds(), nil
+}
+
+// steady publishes at a rate, to types in turn, and returns how long arrivals
+// took.
+func steady(s *service, to *sink, rate int, length time.Duration, types ...string) ([]time.Duration, error) {
+	to.reset()
+	var wg sync.WaitGroup
+	var failed atomic.Value
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	conns := make(chan net.Conn, 64)
+	end := time.Now().Add(length)
+	for n := 1; time.Now().Before(end); n++ {
+		<-tick.C
+		wg.Go(func() {
+			if err := one(s, to, conns, types[n%len(types)], n); err != nil {
+				failed.Store(err)
+			}
+		})
+	}
+	wg.Wait()
+	time.Sleep(time.Second) // the last ones
+	if err, ok := failed.Load().(error); ok {
+		return nil, err
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	return to.took, nil
+}
+
+// one publishes an event over a connection that is kept.
+func one(s *service, to *sink, conns chan net.Conn, typ string, n int) error {
+	var c net.Conn
+	select {
+	case c = <-conns:
+	default:
+		var err error
+		if c, err = net.Dial("tcp", s.addr); err != nil {
+			return err
+		}
+	}
+	request := s.publish(nil, typ, n)
+	to.publishing(n)
+	if _, err := c.Write(request); err != nil {
+		return err
+	}
+	buf := make([]byte, 8192)
+	got, err := c.Read(buf)
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(string(buf[:got]), "HTTP/1.1 201") {
+		return fmt.Errorf("publishing: %s", buf[:got])
+	}
+	select {
+	case conns <- c:
+	default:
+		c.Close()
+	}
+	return nil
+}
+
+// latency is how long an event takes at 200 a second.
+func (b *bench) latency(engine string) error {
+	s, to, err := b.begin(engine)
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+	defer to.server.Close()
+	if _, err := s.endpoint("http://" + to.addr + "/ok/0"); err != nil {
+		return err
+	}
+	if _, err := steady(s, to, 200, time.Second, typ); err != nil { // warm
+		return err
+	}
+	took, err := steady(s, to, 200, 10*time.Second, typ)
+	if err != nil {
+		return err
+	}
+	p50, p99 := ms(percentile(took, 50)), ms(percentile(took, 99))
+	b.say(engine, "publish to arrival at 200/s, p50", p50, "ms", "≤ 3 ms", p50 <= 3)
+	b.say(engine, "publish to arrival at 200/s, p99", p99, "ms", "≤ 10 ms", p99 <= 10)
+	return nil
+}
+
+// hang has 20 of 100 endpoints hang.
+func (b *bench) hang(engine string) error {
+	measure := func(bad int) (time.Duration, error) {
+		s, to, err := b.begin(engine)
+		if err != nil {
+			return 0, err
+		}
+		defer s.kill()
+		defer to.server.Close()
+		for i := range 100 {
+			path := "ok"
+			if i < bad {
+				path = "hang"
+			}
+			if _, err := s.endpoint(fmt.Sprintf("http://%s/%s/%d", to.addr, path, i)); err != nil {
+				return 0, err
+			}
+		}
+		if _, err := steady(s, to, 10, 3*time.Second, typ); err != nil { // warm: who hangs is found out
+			return 0, err
+		}
+		took, err := steady(s, to, 10, 10*time.Second, typ)
+		return percentile(took, 99), err
+	}
+	alone, err := measure(0)
+	if err != nil {
+		return err
+	}
+	with, err := measure(20)
+	if err != nil {
+		return err
+	}
+	ratio := float64(with) / float64(alone)
+	b.say(engine, "100 endpoints, p99", ms(alone), "ms", "", true)
+	b.say(engine, "80 of them while 20 hang, p99", ms(with), "ms", "", true)
+	b.say(engine, "80 of 100 while 20 hang, of p99 without", ratio, "×", "≤ 2 ×", ratio <= 2)
+	return nil
+}
+
+// many has 10,000 endpoints in 100 groups, 9,000 of which hang or refuse.
+func (b *bench) many(engine string) error {
+	measure := func(bad bool) (p99 time.Duration, arrived int, rss float64, err error) {
+		s, to, err := b.begin(engine, "--delivery-timeout", "5s")
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		defer s.kill()
+		defer to.server.Close()
+		var types []string
+		for g := range 100 {
+			name := fmt.Sprintf("load.g%d", g)
+			if err := s.register(name); err != nil {
+				return 0, 0, 0, err
+			}
+			types = append(types, name)
+		}
+		if err := populate(s, to, types, bad); err != nil {
+			return 0, 0, 0, err
+		}
+		if _, err := steady(s, to, 20, 15*time.Second, types...); err != nil { // warm
+			return 0, 0, 0, err
+		}
+		took, err := steady(s, to, 20, 20*time.Second, types...)
+		return percentile(took, 99), len(took), s.rss(), err
+	}
+	alone, few, _, err := measure(false)
+	if err != nil {
+		return err
+	}
+	with, n, rss, err := measure(true)
+	if err != nil {
+		return err
+	}
+	ratio := float64(with) / float64(alone)
+	b.say(engine, "1,000 endpoints alone, p99", ms(alone), "ms", "", true)
+	b.say(engine, "the same beside 9,000 that hang or refuse, p99", ms(with), "ms", "", true)
+	b.say(engine, "1,000 beside 9,000 that hang or refuse, of p99 alone", ratio, "×", "≤ 2 ×", ratio <= 2)
+	share := float64(n) / float64(few)
+	b.say(engine, "arrivals beside 9,000 bad ones, of those alone", share, "×", "≥ 0.99 ×", share >= 0.99)
+	b.say(engine, "memory of the service with 10,000 endpoints", rss, "MB", "≤ 500 MB", rss <= 500)
+	return nil
+}
+
+// populate makes ten good endpoints in each group and, where bad is set, ninety
+// that hang or refuse.
+func populate(s *service, to *sink, types []string, bad bool) error {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	refuses := closed.Addr().String()
+	closed.Close()
+	jobs := make(chan [2]string)
+	var wg sync.WaitGroup
+	var failed atomic.Value
+	for range 16 {
+		wg.Go(func() {
+			for j := range jobs {
+				if _, err := s.endpoint(j[0], j[1]); err != nil {
+					failed.Store(err)
+				}
+			}
+		})
+	}
+	for _, name := range types {
+		for i := range 100 {
+			switch {
+			case i < 10:
+				jobs <- [2]string{fmt.Sprintf("http://%s/ok/%s-%d", to.addr, name, i), name}
+			case bad && i%2 == 0:
+				jobs <- [2]string{fmt.Sprintf("http://%s/hang/%s-%d", to.addr, name, i), name}
+			case bad:
+				jobs <- [2]string{fmt.Sprintf("http://%s/%s-%d", refuses, name, i), name}
+			}
+		}
+	}
+	close(jobs)
+	wg.Wait()
+	if err, ok := failed.Load().(error); ok {
+		return err
+	}
+	return nil
+}

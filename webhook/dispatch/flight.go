@@ -1,0 +1,247 @@
+package dispatch
+
+import "github.com/parley-api/parley/event"
+
+// A flight is one thing under way that has a place among the connections: an
+// attempt, or the claim of more deliveries for a lane.
+type flight struct {
+	lane    *lane
+	held    held
+	claim   bool
+	n       int   // how many to claim
+	pool    class // whose connections it counts in
+	late    bool
+	started int64
+	index   int // in Dispatcher.flights
+}
+
+// own is the part of the connections that is kept for a class.
+func (d *Dispatcher) own(c class) int {
+	if c == prompt {
+		return max(1, d.o.Connections/4)
+	}
+	return max(1, d.o.Connections/8)
+}
+
+// room reports whether a class may use one more connection: whether so many
+// are free that the others could still have their own parts. Attempts that
+// have left the prompt ones because they take long may fill the parts of
+// others, but never exceed the bound on all.
+func (d *Dispatcher) room(c class) bool {
+	free := d.o.Connections - len(d.flights)
+	for other := range classes {
+		if other != c {
+			free -= max(0, d.own(other)-d.using[other])
+		}
+	}
+	return free > 0 || d.using[c] < d.own(c) && len(d.flights) < d.o.Connections
+}
+
+// fill begins all that can be begun. It wants d.mu.
+func (d *Dispatcher) fill() {
+	for f := d.pick(); f != nil; f = d.pick() {
+		go d.fly(f)
+	}
+}
+
+// pick takes a place for the next flight, the lanes of each class taking
+// turns; nil means there is none, or no place. It wants d.mu.
+func (d *Dispatcher) pick() *flight {
+	if !d.running || d.closing || d.stalled {
+		return nil
+	}
+	for c := range classes {
+		if !d.room(c) {
+			continue
+		}
+		for r := &d.ready[c]; r.n > 0; {
+			l := r.pop()
+			if l.listed != c {
+				continue
+			}
+			l.listed = classes
+			if f := d.board(l); f != nil {
+				d.enlist(l)
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// board makes the lane's next flight; nil means it has none.
+func (d *Dispatcher) board(l *lane) *flight {
+	if l.flying >= l.limit || l.paused != 0 {
+		return nil
+	}
+	now := d.now()
+	if l.wantsClaim() {
+		l.claiming, l.woken = true, false
+		most := d.allowance(l)
+		n := min(most-most/4-l.held, d.o.Memory-d.held[0]-d.held[1], claimMost)
+		f := d.launch(l, now)
+		f.claim, f.n = true, max(1, n)
+		return f
+	}
+	for l.queue.n > 0 {
+		h := l.queue.pop()
+		if h.until <= now { // somebody else may have it by now
+			d.hold(l, -1)
+			l.backlog = true
+			continue
+		}
+		f := d.launch(l, now)
+		f.held = h
+		l.flying++
+		return f
+	}
+	return nil
+}
+
+func (d *Dispatcher) launch(l *lane, now int64) *flight {
+	var f *flight
+	if n := len(d.spareFly); n > 0 {
+		f, d.spareFly = d.spareFly[n-1], d.spareFly[:n-1]
+	} else {
+		f = new(flight)
+	}
+	*f = flight{lane: l, pool: l.class, started: now, index: len(d.flights)}
+	d.flights = append(d.flights, f)
+	d.using[f.pool]++
+	return f
+}
+
+// land frees a flight's place. It wants d.mu.
+func (d *Dispatcher) land(f *flight) {
+	last := len(d.flights) - 1
+	d.flights[f.index] = d.flights[last]
+	d.flights[f.index].index = f.index
+	d.flights[last] = nil
+	d.flights = d.flights[:last]
+	d.using[f.pool]--
+	if f.late {
+		f.lane.late--
+	}
+	f.lane.idle = d.now()
+	*f = flight{}
+	if len(d.spareFly) < 256 {
+		d.spareFly = append(d.spareFly, f)
+	}
+	if d.closing {
+		poke(d.calm)
+	}
+}
+
+// fly runs a flight and goes on with others while there are any.
+func (d *Dispatcher) fly(f *flight) {
+	for f != nil {
+		if f.claim {
+			f = d.fetch(f)
+		} else {
+			f = d.send(f)
+		}
+	}
+}
+
+// fetch claims deliveries for a lane.
+func (d *Dispatcher) fetch(f *flight) *flight {
+	l, n := f.lane, f.n
+	before := d.now()
+	list, err := d.queue.Claim(d.base, l.id, n, d.o.Lease)
+	if err != nil && d.base.Err() == nil {
+		d.o.Log.Warn("claiming deliveries", "endpoint", l.id, "error", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.claiming = false
+	l.backlog = l.woken || err != nil || len(list) >= n
+	now := d.now()
+	if err != nil {
+		d.pause(l, now, now+second, "")
+	}
+	until := before + d.o.Lease.Microseconds()
+	for i := range list {
+		d.hold(l, 1)
+		d.accept(l, held{list[i], until}, now)
+	}
+	return d.turn(f, l)
+}
+
+const second = 1_000_000 // in microseconds
+
+// turn ends a flight and takes the next. It wants d.mu.
+func (d *Dispatcher) turn(f *flight, l *lane) *flight {
+	d.land(f)
+	d.enlist(l)
+	next := d.pick()
+	d.fill()
+	return next
+}
+
+// send makes one attempt and hands its outcome to be settled.
+func (d *Dispatcher) send(f *flight) *flight {
+	l, h := f.lane, &f.held
+	o, r := d.attempt(l, h, f.pool == fresh)
+	if r.requeue {
+		return d.requeue(f)
+	}
+	if d.o.Observe != nil {
+		d.o.Observe(&h.Delivery, o)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.flying--
+	d.hold(l, -1)
+	if f.late { // it is over: what it says comes before what it was
+		l.late--
+		f.late = false
+	}
+	d.learn(l, &r)
+	d.settle(o, h.until)
+	now := d.now()
+	switch {
+	case o.Due == event.Parked:
+		d.drain(l, 0, now, event.Parked, o.Reason)
+		l.backlog = false
+	case o.Disable != "": // until the source knows
+		d.pause(l, now, now+2*second, "endpoint disabled")
+	case r.paused > now:
+		d.pause(l, now, r.paused, r.why)
+	case l.class == failing:
+		d.drain(l, d.allowance(l), now, now, "")
+	}
+	return d.turn(f, l)
+}
+
+// requeue puts a delivery back in its lane, which is failing.
+func (d *Dispatcher) requeue(f *flight) *flight {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := f.lane
+	l.flying--
+	d.classify(l, failing)
+	l.strikes = strikesToFail
+	d.accept(l, f.held, d.now())
+	return d.turn(f, l)
+}
+
+// overdue moves attempts that have outlasted the patience out of the prompt
+// pool. It wants d.mu.
+func (d *Dispatcher) overdue(now int64) {
+	limit := now - d.o.Patience.Microseconds()
+	for _, f := range d.flights {
+		if f.late || f.claim || f.started > limit {
+			continue
+		}
+		f.late = true
+		f.lane.late++
+		if f.pool == prompt {
+			d.using[prompt]--
+			f.pool = slow
+			d.using[slow]++
+		}
+		if f.lane.class == prompt {
+			d.classify(f.lane, slow)
+		}
+	}
+}
