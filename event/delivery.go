@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/binary"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +19,13 @@ const (
 
 var states = [...]string{"pending", "retrying", "delivered", "dead"}
 
-func (s State) String() string { return states[s] }
+// String returns the state's name on the wire.
+func (s State) String() string {
+	if int(s) >= len(states) {
+		return "State(" + strconv.Itoa(int(s)) + ")"
+	}
+	return states[s]
+}
 
 // ParseState returns the state of a name on the wire.
 func ParseState(name string) (State, bool) {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/store"
 )
 
@@ -133,5 +136,146 @@ func BenchmarkUpdate(b *testing.B) {
 				b.Error(err)
 			}
 		})
+	})
+}
+
+// everything is a dispatcher that has a place for every delivery.
+type everything struct{}
+
+func (everything) Reserve(int64) bool    { return true }
+func (everything) Release(int64)         {}
+func (everything) Take([]event.Delivery) {}
+func (everything) Wake(int64)            {}
+func (everything) Fence() int64          { return 1 }
+
+// posted runs a benchmark on both databases with endpoints that want
+// everything.
+func posted(b *testing.B, endpoints int, taker store.Taker, f func(b *testing.B, s *store.Store)) {
+	for _, engine := range []string{"sqlite", "postgres"} {
+		b.Run(engine, func(b *testing.B) {
+			dsn := filepath.Join(b.TempDir(), "bench.db")
+			if engine == "postgres" {
+				dsn = postgres(b).create(b)
+			}
+			table := &store.Table{Name: "endpoints"}
+			read := func(store.Row) (store.Subscription, error) {
+				return store.Subscription{Version: "2026-11-01", Enabled: true}, nil
+			}
+			s, err := store.Open(b.Context(), dsn, &store.Options{Fanout: &store.Fanout{Endpoints: table, Read: read, Taker: taker}}, table)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			tx := &store.Tx{Account: 1}
+			for range endpoints {
+				tx.Writes = append(tx.Writes, store.Write{Table: table, Op: store.Insert, Doc: []byte("{}")})
+			}
+			if _, err := s.Commit(b.Context(), tx); err != nil {
+				b.Fatal(err)
+			}
+			f(b, s)
+		})
+	}
+}
+
+// benchEvent is an event of 1 KB.
+func benchEvent() event.Event {
+	return event.Event{Type: "order.shipped", Version: "2026-11-01", Doc: fmt.Appendf(nil, `{"text":%q}`, strings.Repeat("x", 1000))}
+}
+
+// BenchmarkFanout commits events with their deliveries, many at once.
+func BenchmarkFanout(b *testing.B) {
+	for _, endpoints := range []int{1, 20, 100} {
+		b.Run(fmt.Sprint(endpoints), func(b *testing.B) {
+			posted(b, endpoints, everything{}, func(b *testing.B, s *store.Store) {
+				parallel(b, func(int64) {
+					if _, err := s.Commit(context.Background(), &store.Tx{Account: 1, Events: []event.Event{benchEvent()}}); err != nil {
+						b.Error(err)
+					}
+				})
+				b.ReportMetric(float64(endpoints)*float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+			})
+		})
+	}
+}
+
+// BenchmarkSettle writes down what became of 256 deliveries, one attempt each.
+func BenchmarkSettle(b *testing.B) {
+	const batch = 256
+	posted(b, 16, everything{}, func(b *testing.B, s *store.Store) {
+		queue := s.Queue(1)
+		attempt := &event.Attempt{Number: 1, Started: 1_750_000_000_000_000, Duration: 12_345, Status: 200, Response: []byte("thank you")}
+		outcomes := make([]event.Outcome, 0, batch)
+		var last int64
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			tx := &store.Tx{Account: 1}
+			for range batch / 16 {
+				tx.Events = append(tx.Events, benchEvent())
+			}
+			if _, err := s.Commit(b.Context(), tx); err != nil {
+				b.Fatal(err)
+			}
+			rows, err := s.Deliveries(b.Context(), store.DeliveryQuery{Account: 1, After: &store.Position{Key: last, ID: 1 << 40}, Limit: batch})
+			if err != nil || len(rows) != batch {
+				b.Fatal(len(rows), err)
+			}
+			last = rows[batch-1].Seq
+			outcomes = outcomes[:0]
+			for _, d := range rows {
+				outcomes = append(outcomes, event.Outcome{Seq: d.Seq, Endpoint: d.Endpoint, Account: 1, Fence: 1, Attempt: attempt, State: event.Delivered})
+			}
+			b.StartTimer()
+			if err := queue.Settle(b.Context(), outcomes); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "outcomes/s")
+	})
+}
+
+// BenchmarkClaim claims a batch from a backlog and gives it back.
+func BenchmarkClaim(b *testing.B) {
+	for _, backlog := range []int{1_000, 20_000} {
+		b.Run(fmt.Sprint(backlog), func(b *testing.B) {
+			posted(b, 1, nil, func(b *testing.B, s *store.Store) {
+				for done := 0; done < backlog; done += 1000 {
+					if _, err := s.Commit(b.Context(), &store.Tx{Account: 1, Events: slices.Repeat([]event.Event{benchEvent()}, 1000)}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				queue := s.Queue(2)
+				b.ReportAllocs()
+				for b.Loop() {
+					list, err := queue.Claim(b.Context(), 1, 64, store.Lease)
+					if err != nil || len(list) != 64 {
+						b.Fatal(len(list), err)
+					}
+					outcomes := make([]event.Outcome, len(list))
+					for i, d := range list {
+						outcomes[i] = event.Outcome{Seq: d.Seq, Endpoint: d.Endpoint, Account: 1, Fence: 2, Due: d.Born}
+					}
+					if err := queue.Settle(b.Context(), outcomes); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkDue finds what is due among a thousand endpoints with deliveries.
+func BenchmarkDue(b *testing.B) {
+	posted(b, 1000, nil, func(b *testing.B, s *store.Store) {
+		if _, err := s.Commit(b.Context(), &store.Tx{Account: 1, Events: slices.Repeat([]event.Event{benchEvent()}, 20)}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := s.Queue(2).Due(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
 	})
 }

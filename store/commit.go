@@ -202,14 +202,20 @@ func (s *Store) settle(g *group, jobs []*job) {
 }
 
 func (s *Store) attempt(g *group, jobs []*job) (err error) {
+	g.reset(jobs, s.now())
+	written := false
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("store: committing a group panicked: %v", p)
 		}
+		// What is on disk stays there, whatever the dispatcher makes of it.
+		if e := call("the Taker", func() error { g.handOff(written); return nil }); e != nil {
+			s.options.Log.Error("handing deliveries over", "error", e)
+		}
 	}()
-	g.reset(jobs, s.now())
-	defer func() { g.handOff(err == nil) }()
-	return s.engine.commit(g)
+	err = s.engine.commit(g)
+	written = err == nil
+	return err
 }
 
 const day = int64(24 * time.Hour / time.Microsecond)

@@ -19,12 +19,15 @@ func (g *group) decide() error {
 			continue
 		}
 		before, events, ahead, keep, revived := g.clock, len(g.events), len(g.ahead), len(g.keep), len(g.revived)
-		g.undo = g.undo[:0]
+		g.undo, g.touched, g.changed = g.undo[:0], g.touched[:0], g.changed[:0]
 		j.rows, j.err = g.tx(j)
 		if g.fatal != nil {
 			return g.fatal
 		}
 		if j.err == nil {
+			if err := g.fan(events); err != nil {
+				return err
+			}
 			continue
 		}
 		j.rows = nil
@@ -33,7 +36,10 @@ func (g *group) decide() error {
 		}
 		g.clock, g.events, g.ahead, g.keep, g.revived = before, g.events[:events], g.ahead[:ahead], g.keep[:keep], g.revived[:revived]
 	}
-	return g.fan()
+	if len(g.edited) > 0 {
+		g.clock.endpoints = g.seq()
+	}
+	return nil
 }
 
 func (g *group) tx(j *job) ([]Row, error) {
@@ -68,6 +74,9 @@ func (g *group) tx(j *job) ([]Row, error) {
 			return nil, err
 		}
 	}
+	if err := g.reread(); err != nil {
+		return nil, err
+	}
 	if tx.Replay != nil {
 		return rows, g.remember(tx, rows)
 	}
@@ -92,7 +101,7 @@ func (g *group) revive(account int64, d *event.Delivery) error {
 		return ErrStale
 	}
 	state := int64(-1)
-	err := g.each("SELECT state FROM delivery WHERE endpoint = $1 AND seq = $2 AND account = $3", []any{d.Endpoint, d.Seq, account}, func(c cursor) {
+	err := g.each("SELECT state FROM delivery WHERE account = $1 AND seq = $2 AND endpoint = $3", []any{account, d.Seq, d.Endpoint}, func(c cursor) {
 		state = c.int(0)
 	})
 	switch {
@@ -104,13 +113,13 @@ func (g *group) revive(account int64, d *event.Delivery) error {
 	case event.State(state) != event.Dead:
 		return ErrStale
 	}
-	g.revived = append(g.revived, *d)
+	g.revived = append(g.revived, event.Delivery{Account: account, Seq: d.Seq, Endpoint: d.Endpoint})
 	return nil
 }
 
-// reviveSQL is for a delivery that is dead: nobody else changes such a row but
-// under the clock's lock.
-const reviveSQL = "UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = '' WHERE endpoint = $2 AND seq = $3 AND state = 3"
+// reviveSQL is for a delivery that is dead. Where another node recovers it at
+// the same moment there is nothing left to do.
+const reviveSQL = "UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = '' WHERE account = $2 AND seq = $3 AND endpoint = $4 AND state = 3"
 
 // remember keeps the record of a Tx. It is the last thing that can fail.
 func (g *group) remember(tx *Tx, rows []Row) error {

@@ -31,12 +31,18 @@ type DeliveryQuery struct {
 	Limit    int // 0 means 20
 }
 
-const deliveryColumns = "endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts"
+const (
+	claimColumns    = "endpoint, seq, account, version, state, tries, spent, born, due, fence"
+	deliveryColumns = claimColumns + ", done, reason, attempts"
+)
+
+func scanClaim(c cursor) event.Delivery {
+	return event.Delivery{Endpoint: c.int(0), Seq: c.int(1), Account: c.int(2), Version: c.text(3), State: event.State(c.int(4)),
+		Tries: int(c.int(5)), Spent: int(c.int(6)), Born: c.int(7), Due: c.int(8), Fence: c.int(9)}
+}
 
 func scanDelivery(c cursor) DeliveryRow {
-	row := DeliveryRow{Done: c.int(10), Reason: c.text(11), Attempts: c.bytes(12)}
-	row.Delivery = event.Delivery{Endpoint: c.int(0), Seq: c.int(1), Account: c.int(2), Version: c.text(3), State: event.State(c.int(4)),
-		Tries: int(c.int(5)), Spent: int(c.int(6)), Born: c.int(7), Due: c.int(8), Fence: c.int(9)}
+	row := DeliveryRow{Delivery: scanClaim(c), Done: c.int(10), Reason: c.text(11), Attempts: c.bytes(12)}
 	if n := len(row.Attempts); n > 0 {
 		row.Attempts = row.Attempts[:n-1] // the last comma
 	}
@@ -51,8 +57,8 @@ func (s *Store) Delivery(ctx context.Context, account, seq, endpoint int64) (Del
 	}
 	defer s.leave()
 	var row DeliveryRow
-	err := s.engine.query(ctx, "SELECT "+deliveryColumns+" FROM delivery WHERE endpoint = $1 AND seq = $2 AND account = $3",
-		[]any{endpoint, seq, account}, func(c cursor) { row = scanDelivery(c) })
+	err := s.engine.query(ctx, "SELECT "+deliveryColumns+" FROM delivery WHERE account = $1 AND seq = $2 AND endpoint = $3",
+		[]any{account, seq, endpoint}, func(c cursor) { row = scanDelivery(c) })
 	if err == nil && row.Seq == 0 {
 		err = ErrNotFound
 	}
@@ -65,8 +71,20 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 		return nil, err
 	}
 	defer s.leave()
+	b := q.text()
+	sql := s.hinted(string(b.text))
+	var rows []DeliveryRow
+	err := s.engine.query(ctx, sql, b.args, func(c cursor) { rows = append(rows, scanDelivery(c)) })
+	if q.Back {
+		slices.Reverse(rows)
+	}
+	return rows, err
+}
+
+// text is the query in SQL.
+func (q *DeliveryQuery) text() sqlText {
 	b := sqlText{text: append(make([]byte, 0, 256), "SELECT "+deliveryColumns+" FROM delivery"...)}
-	b.deliveries(&q)
+	b.deliveries(q)
 	down := q.Desc != q.Back
 	if q.After != nil {
 		b.and("(seq, endpoint) ", direction(down)+"(", q.After.Key)
@@ -80,12 +98,7 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 		limit = 20
 	}
 	b.window(limit, q.Offset)
-	var rows []DeliveryRow
-	err := s.engine.query(ctx, string(b.text), b.args, func(c cursor) { rows = append(rows, scanDelivery(c)) })
-	if q.Back {
-		slices.Reverse(rows)
-	}
-	return rows, err
+	return b
 }
 
 // CountDeliveries returns how many deliveries Deliveries would walk without
@@ -93,12 +106,30 @@ func (s *Store) Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRow,
 func (s *Store) CountDeliveries(ctx context.Context, q DeliveryQuery) (int64, error) {
 	b := sqlText{text: []byte("SELECT count(*) FROM delivery")}
 	b.deliveries(&q)
-	return s.number(ctx, string(b.text), b.args...)
+	return s.number(ctx, s.hinted(string(b.text)), b.args...)
+}
+
+// index names the index that has what a query selects in its order, where that
+// is not the table itself.
+func (q *DeliveryQuery) index() string {
+	open := q.State != nil && *q.State != event.Delivered
+	switch {
+	case q.Event != 0:
+		return ""
+	case q.Endpoint != 0 && open && *q.State == event.Dead:
+		return "{by delivery_dead}"
+	case q.Endpoint != 0:
+		return "{by delivery_endpoint}"
+	case open:
+		return "{by delivery_state}"
+	}
+	return ""
 }
 
 // deliveries adds what selects deliveries. The states are written out, so that
 // partial indexes can be used.
 func (b *sqlText) deliveries(q *DeliveryQuery) {
+	b.text = append(b.text, q.index()...)
 	if q.Endpoint != 0 {
 		b.and("endpoint ", "= ", q.Endpoint)
 	}
@@ -124,6 +155,19 @@ func (s *Store) wake(endpoint int64) {
 	}
 }
 
+// bornSince selects what was written at {since} or later. What a tick says was
+// written earlier is not looked at.
+const bornSince = "born >= {since} AND seq > coalesce((SELECT t.seq FROM tick AS t WHERE t.at < {since} ORDER BY t.at DESC LIMIT 1), 0)"
+
+// The state is asked for twice: on PostgreSQL a row may change between the
+// selection and the update.
+var (
+	recoverSQL = `UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = ''
+		WHERE endpoint = $2 AND state = 3 AND seq IN (SELECT seq FROM delivery{by delivery_dead} WHERE endpoint = $2 AND state = 3 AND seq > $3 AND ` +
+		strings.ReplaceAll(bornSince, "{since}", "$4") + ` ORDER BY seq LIMIT $5) RETURNING seq`
+	recoverableSQL = "SELECT count(*) FROM delivery{by delivery_dead} WHERE endpoint = $1 AND state = 3 AND " + strings.ReplaceAll(bornSince, "{since}", "$2")
+)
+
 // Recover gives dead deliveries of an endpoint, written at since or later and
 // of events behind after, a fresh budget, at most n of them, all due at due.
 // It returns the last event it came to, and how many there were: fewer than n
@@ -131,9 +175,8 @@ func (s *Store) wake(endpoint int64) {
 func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, n int) (last int64, count int, err error) {
 	err = s.work(ctx, func(db session) error {
 		last, count = after, 0
-		return db.query(`UPDATE delivery SET state = 0, spent = 0, due = $1, fence = 0, done = 0, reason = ''
-			WHERE endpoint = $2 AND seq IN (SELECT seq FROM delivery WHERE endpoint = $2 AND state = 3 AND seq > $3 AND born >= $4 ORDER BY seq LIMIT $5) RETURNING seq`,
-			[]any{due, endpoint, after, since, int64(n)}, func(c cursor) { last, count = max(last, c.int(0)), count+1 })
+		return db.query(s.hinted(recoverSQL), []any{due, endpoint, after, since, int64(n)},
+			func(c cursor) { last, count = max(last, c.int(0)), count+1 })
 	})
 	if err == nil && count > 0 {
 		s.wake(endpoint)
@@ -143,137 +186,7 @@ func (s *Store) Recover(ctx context.Context, endpoint, since, after, due int64, 
 
 // Recoverable counts what Recover would give a fresh budget.
 func (s *Store) Recoverable(ctx context.Context, endpoint, since int64) (int64, error) {
-	return s.number(ctx, "SELECT count(*) FROM delivery WHERE endpoint = $1 AND state = 3 AND born >= $2", endpoint, since)
-}
-
-const parkSlice = 1000
-
-// Park sets the open deliveries of a disabled endpoint aside.
-func (s *Store) Park(ctx context.Context, endpoint int64) error {
-	for {
-		var n int64
-		err := s.work(ctx, func(db session) (err error) {
-			n, err = db.run(`UPDATE delivery SET due = $1, fence = 0 WHERE endpoint = $2 AND seq IN
-				(SELECT seq FROM delivery WHERE endpoint = $2 AND state < 2 AND due < $1 AND fence = 0 ORDER BY due LIMIT $3)`,
-				event.Parked, endpoint, int64(parkSlice))
-			return err
-		})
-		if err != nil || n < parkSlice {
-			return err
-		}
-	}
-}
-
-// Unpark makes the parked deliveries of an endpoint due again, oldest first, so
-// many in a second.
-func (s *Store) Unpark(ctx context.Context, endpoint int64, rate int) error {
-	at, step := s.now(), int64(1_000_000/max(1, rate))
-	for {
-		var parked []int64
-		err := s.work(ctx, func(db session) error {
-			parked = parked[:0]
-			err := db.query("SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due = $2 ORDER BY seq LIMIT $3",
-				[]any{endpoint, event.Parked, int64(parkSlice)}, func(c cursor) { parked = append(parked, c.int(0)) })
-			for i, seq := range parked {
-				if err == nil {
-					_, err = db.run("UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND due = $4", at+int64(i)*step, endpoint, seq, event.Parked)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if len(parked) > 0 {
-			s.wake(endpoint)
-		}
-		if at += int64(len(parked)) * step; len(parked) < parkSlice {
-			return nil
-		}
-	}
-}
-
-// Bury makes the open deliveries of an endpoint that was deleted dead.
-func (s *Store) Bury(ctx context.Context, endpoint int64, reason string) error {
-	for {
-		var n int64
-		err := s.work(ctx, func(db session) (err error) {
-			n, err = db.run(`UPDATE delivery SET state = 3, done = $1, fence = 0, due = 0, reason = $2 WHERE endpoint = $3 AND seq IN
-				(SELECT seq FROM delivery WHERE endpoint = $3 AND state < 2 ORDER BY due LIMIT $4)`, s.now(), reason, endpoint, int64(parkSlice))
-			return err
-		})
-		if err != nil || n < parkSlice {
-			return err
-		}
-	}
-}
-
-// Parked returns the endpoints that have parked deliveries.
-func (s *Store) Parked(ctx context.Context) (endpoints []int64, err error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	err = s.engine.query(ctx, `WITH RECURSIVE e (endpoint) AS (
-		SELECT min(endpoint) FROM delivery WHERE state < 2
-		UNION ALL
-		SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL
-	) SELECT e.endpoint FROM e WHERE EXISTS (SELECT 1 FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint AND d.due = $1)`,
-		[]any{event.Parked}, func(c cursor) { endpoints = append(endpoints, c.int(0)) })
-	return endpoints, err
-}
-
-// Waiting returns how many deliveries of an endpoint are open, and when the
-// oldest of them was written.
-func (s *Store) Waiting(ctx context.Context, endpoint int64) (n, oldest int64, err error) {
-	if err := s.enter(); err != nil {
-		return 0, 0, err
-	}
-	defer s.leave()
-	err = s.engine.query(ctx, "SELECT count(*), coalesce(min(born), 0) FROM delivery WHERE endpoint = $1 AND state < 2", []any{endpoint}, func(c cursor) {
-		n, oldest = c.int(0), c.int(1)
-	})
-	return n, oldest, err
-}
-
-// Endpoint returns the row of an endpoint, whosever it is, or ErrNotFound.
-func (s *Store) Endpoint(ctx context.Context, id int64) (Row, error) {
-	as, err := s.number(ctx, "SELECT endpoints FROM clock")
-	if err != nil {
-		return Row{}, err
-	}
-	if !s.subs.fresh(as) {
-		list, err := s.fanout.load(func(sql string, args []any, f func(cursor)) error { return s.engine.query(ctx, sql, args, f) })
-		if err != nil {
-			return Row{}, err
-		}
-		s.subs.reset(list, as)
-	}
-	s.subs.mu.RLock()
-	account := s.subs.owners[id]
-	s.subs.mu.RUnlock()
-	if account == 0 {
-		return Row{}, ErrNotFound
-	}
-	return s.Get(ctx, s.fanout.Endpoints, account, id)
-}
-
-// Every returns the rows of all accounts that have a value in a key column, up
-// to a thousand. It reads the whole table: for those that stay small.
-func (s *Store) Every(ctx context.Context, t *Table, column string, value any) ([]Row, error) {
-	r, err := s.table(t)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	var rows []Row
-	err = s.engine.query(ctx, r.recordSQL+" WHERE k_"+column+" = $1 ORDER BY id LIMIT 1000", []any{value}, func(c cursor) {
-		rows = append(rows, scanRecord(r, c).Row)
-	})
-	return rows, err
+	return s.number(ctx, s.hinted(recoverableSQL), endpoint, since)
 }
 
 // Backlog counts the deliveries that are open and those that are dead.
@@ -285,18 +198,25 @@ func (s *Store) Backlog(ctx context.Context) (open, dead int64, err error) {
 	return open, dead, err
 }
 
+// hinted makes SQLite use the index that a text names as {by index}. Without
+// statistics it prefers the table, where it would walk past all that is not
+// asked for.
+func (s *Store) hinted(sql string) string {
+	before, rest, is := strings.Cut(sql, "{by ")
+	if !is {
+		return sql
+	}
+	index, after, _ := strings.Cut(rest, "}")
+	if _, ok := s.engine.(*sqliteEngine); !ok {
+		return before + after
+	}
+	return before + " INDEXED BY " + index + after
+}
+
 // isPostgres reports which database a session is on.
 func isPostgres(db session) bool {
 	_, ok := db.(*postgresSession)
 	return ok
-}
-
-// locked makes a selection keep others from what it finds.
-func locked(db session, sql string) string {
-	if isPostgres(db) {
-		return sql + " FOR UPDATE"
-	}
-	return sql
 }
 
 // skipLocked makes a selection for an update pass over what others update.
@@ -305,4 +225,62 @@ func skipLocked(db session, sql string) string {
 		return strings.Replace(sql, "{lock}", " FOR UPDATE SKIP LOCKED", 1)
 	}
 	return strings.Replace(sql, "{lock}", "", 1)
+}
+
+const (
+	deliverySQL = "INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts) " +
+		"VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6, $7, 0, '', '')"
+	deliveriesSQL = "INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts) " +
+		"SELECT e, s, a, v, 0, 0, 0, b, d, f, 0, '', '' FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[]) " +
+		"AS u (e, s, a, v, b, d, f)"
+	cursorSQL = "INSERT INTO fanout (seq, account, after, at) VALUES ($1, $2, $3, $4)"
+)
+
+// deliveryArrays are the parameters of deliveriesSQL.
+func deliveryArrays(list []event.Delivery) []any {
+	ints := func(f func(*event.Delivery) int64) []int64 {
+		out := make([]int64, len(list))
+		for i := range list {
+			out[i] = f(&list[i])
+		}
+		return out
+	}
+	return []any{
+		ints(func(d *event.Delivery) int64 { return d.Endpoint }), ints(func(d *event.Delivery) int64 { return d.Seq }),
+		ints(func(d *event.Delivery) int64 { return d.Account }), pick(list, func(d event.Delivery) string { return d.Version }),
+		ints(func(d *event.Delivery) int64 { return d.Born }), ints(func(d *event.Delivery) int64 { return d.Due }),
+		ints(func(d *event.Delivery) int64 { return d.Fence }),
+	}
+}
+
+// insertDeliveries writes deliveries that are new.
+func insertDeliveries(db session, list []event.Delivery) error {
+	if len(list) == 0 {
+		return nil
+	}
+	c, ok := db.(*conn)
+	if !ok {
+		_, err := db.run(deliveriesSQL, deliveryArrays(list)...)
+		return err
+	}
+	s, err := c.prepare(deliverySQL)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		d := &list[i]
+		s.bindInt(1, d.Endpoint)
+		s.bindInt(2, d.Seq)
+		s.bindInt(3, d.Account)
+		s.bindText(4, d.Version)
+		s.bindInt(5, d.Born)
+		s.bindInt(6, d.Due)
+		s.bindInt(7, d.Fence)
+		_, err := s.step()
+		s.reset()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

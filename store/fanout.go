@@ -1,11 +1,7 @@
 package store
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
+	"log/slog"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -15,7 +11,10 @@ import (
 // event, in the transaction of the event.
 type Fanout struct {
 	// Endpoints is the table whose rows are endpoints, one of those that are
-	// opened, and Read says what such a row wants. Read must be pure.
+	// opened, and Read says what such a row wants. Read must be pure and may
+	// be called concurrently. A Tx that leaves a row which Read refuses fails
+	// with its error. A row that was stored and is refused later counts as
+	// disabled and wanting all, so that nothing is lost, and is logged.
 	Endpoints *Table
 	Read      func(Row) (Subscription, error)
 
@@ -23,20 +22,14 @@ type Fanout struct {
 	// an endpoint was made, changed or (nil) deleted. It must not wait.
 	Changed func(endpoint int64, now *Subscription)
 
-	// Taker sends what is written. It may be set until the first Commit; nil
-	// means that another process does.
+	// Taker sends what is written. Nil means that another process does, and
+	// that deliveries are written unclaimed. It is not changed after Open.
 	Taker Taker
 }
 
-// A Subscription is what an endpoint wants to be told.
-type Subscription struct {
-	Types   []string // exact, or a prefix and .*; none means all
-	Version string   // the API version of its deliveries
-	Enabled bool     // otherwise its deliveries are parked
-}
-
-// A Taker is the dispatcher of this process. Its methods are called by the
-// writer: they must be quick and never wait for the store.
+// A Taker is the dispatcher of this process. The store calls its methods
+// concurrently, from its writer among others: they must be quick and never
+// wait for the store.
 type Taker interface {
 	// Reserve finds a place for a delivery that is about to be written,
 	// already claimed by this process. Without a place it is written unclaimed.
@@ -47,7 +40,7 @@ type Taker interface {
 	Take([]event.Delivery)
 	// Wake says that an endpoint has unclaimed deliveries that are due.
 	Wake(endpoint int64)
-	// Fence names the claims of this process.
+	// Fence names the claims of this process. It is not 0.
 	Fence() int64
 }
 
@@ -58,255 +51,11 @@ const (
 	Lease = 30 * time.Second
 )
 
-// subscriptions are the endpoints of all accounts.
-type subscriptions struct {
-	mu       sync.RWMutex
-	loaded   bool
-	as       int64 // of the clock's endpoints when they were read
-	accounts map[int64][]*subscriber
-	owners   map[int64]int64 // of endpoints
-	matches  map[matchKey][]*subscriber
-}
-
-type subscriber struct {
-	Subscription
-	id, account int64
-	created     int64
-}
-
-type matchKey struct {
-	account int64
-	typ     string
-}
-
-func (s *subscriber) wants(typ string) bool {
-	if len(s.Types) == 0 {
-		return true
-	}
-	for _, t := range s.Types {
-		if prefix, ok := strings.CutSuffix(t, "*"); ok && strings.HasPrefix(typ, prefix) || t == typ {
-			return true
-		}
-	}
-	return false
-}
-
-// fresh reports whether the endpoints are known as they are at this change.
-func (s *subscriptions) fresh(as int64) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.loaded && s.as == as
-}
-
-// settle says which change the endpoints are now known at; -1 means that they
-// are to be read anew.
-func (s *subscriptions) settle(as int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.as = as
-}
-
-// reset takes all endpoints anew. What was read before a change that is known
-// already is ignored.
-func (s *subscriptions) reset(list []*subscriber, as int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.loaded && s.as >= as {
-		return
-	}
-	s.accounts, s.matches, s.owners = make(map[int64][]*subscriber), make(map[matchKey][]*subscriber), make(map[int64]int64)
-	for _, sub := range list {
-		s.owners[sub.id] = sub.account
-		s.accounts[sub.account] = append(s.accounts[sub.account], sub)
-	}
-	for _, list := range s.accounts {
-		slices.SortFunc(list, func(a, b *subscriber) int { return cmp.Compare(a.id, b.id) })
-	}
-	s.loaded, s.as = true, as
-}
-
-// change takes in what a group did to endpoints.
-func (s *subscriptions) change(id, account int64, sub *subscriber) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.accounts[account]
-	i, found := slices.BinarySearchFunc(list, id, func(s *subscriber, id int64) int { return cmp.Compare(s.id, id) })
-	switch {
-	case found && sub == nil:
-		list = slices.Delete(list, i, i+1)
-	case found:
-		list[i] = sub
-	case sub != nil:
-		list = slices.Insert(list, i, sub)
-	}
-	s.accounts[account] = list
-	s.owners[id] = account
-	if sub == nil {
-		delete(s.owners, id)
-	}
-	for k := range s.matches {
-		if k.account == account {
-			delete(s.matches, k)
-		}
-	}
-}
-
-// match returns the endpoints of an account that want a type, in order of
-// their ids. Nobody may change the list.
-func (s *subscriptions) match(account int64, typ string) []*subscriber {
-	s.mu.RLock()
-	list, known := s.matches[matchKey{account, typ}]
-	none := len(s.accounts[account]) == 0
-	s.mu.RUnlock()
-	if known || none {
-		return list
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sub := range s.accounts[account] {
-		if sub.wants(typ) {
-			list = append(list, sub)
-		}
-	}
-	if len(s.matches) > 10_000 {
-		clear(s.matches)
-	}
-	s.matches[matchKey{account, typ}] = list
-	return list
-}
-
-// only returns one endpoint of an account, whatever it wants.
-func (s *subscriptions) only(account, id int64) []*subscriber {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list := s.accounts[account]
-	i, found := slices.BinarySearchFunc(list, id, func(s *subscriber, id int64) int { return cmp.Compare(s.id, id) })
-	if !found {
-		return nil
-	}
-	return list[i : i+1 : i+1]
-}
-
-// A cursorRow is an event whose fan-out goes on after its transaction.
-type cursorRow struct{ seq, account, after, at int64 }
-
-// fan decides the deliveries of the group's events.
-func (g *group) fan() error {
-	f := g.fanout
-	if f == nil {
-		return nil
-	}
-	if !g.subs.fresh(g.clock.endpoints) {
-		if err := g.subscribers(); err != nil {
-			return err
-		}
-	}
-	if ts := g.tables[f.table.index]; slices.ContainsFunc(ts.dirty, func(r *record) bool { return r.Seq > g.began.seq || !r.live }) {
-		g.clock.endpoints = g.seq()
-	}
-	for i := range g.events {
-		g.fanEvent(&g.events[i])
-	}
-	return nil
-}
-
-func (g *group) fanEvent(e *event.Event) {
-	list := g.subs.match(e.Account, e.Type)
-	if e.To != 0 {
-		list = g.subs.only(e.Account, e.To)
-	}
-	var shared *event.Event
-	for n, sub := range list {
-		if n == maxFan {
-			g.cursors = append(g.cursors, cursorRow{seq: e.Seq, account: e.Account, after: g.deliveries[len(g.deliveries)-1].Endpoint, at: g.clock.at})
-			break
-		}
-		if shared == nil {
-			shared = new(event.Event)
-			*shared = *e
-		}
-		g.deliveries = append(g.deliveries, g.deliver(sub, shared))
-	}
-}
-
-// deliver makes the delivery of an event to an endpoint, claimed where the
-// dispatcher has a place for it.
-func (g *group) deliver(sub *subscriber, e *event.Event) event.Delivery {
-	d := event.Delivery{Seq: e.Seq, Endpoint: sub.id, Account: e.Account, Version: sub.Version, Born: g.now, Due: g.now, Event: e}
-	switch taker := g.fanout.Taker; {
-	case !sub.Enabled:
-		d.Due = event.Parked
-	case taker != nil && taker.Reserve(sub.id):
-		d.Fence, d.Due = taker.Fence(), g.now+Lease.Microseconds()
-	}
-	return d
-}
-
-// handOff tells what is on disk now, or that nothing is.
-func (g *group) handOff(written bool) {
-	f := g.fanout
-	if f == nil {
-		return
-	}
-	if written {
-		g.learn()
-	}
-	if written && len(g.cursors) > 0 {
-		select {
-		case g.fanning <- struct{}{}:
-		default:
-		}
-	}
-	if f.Taker == nil {
-		return
-	}
-	for i := range g.revived {
-		f.Taker.Wake(g.revived[i].Endpoint)
-	}
-	var claimed []event.Delivery
-	for i := range g.deliveries {
-		d := &g.deliveries[i]
-		switch {
-		case d.Fence != 0 && !written:
-			f.Taker.Release(d.Endpoint)
-		case d.Fence != 0:
-			claimed = append(claimed, *d)
-		case written && d.Due != event.Parked:
-			f.Taker.Wake(d.Endpoint)
-		}
-	}
-	if claimed != nil {
-		f.Taker.Take(claimed)
-	}
-}
-
-// learn keeps the endpoints as the group has left them.
-func (g *group) learn() {
-	if g.clock.endpoints == g.began.endpoints {
-		return
-	}
-	for _, rec := range g.tables[g.fanout.table.index].dirty {
-		if !rec.live {
-			g.subs.change(rec.ID, rec.Account, nil)
-			g.fanout.changed(rec.ID, nil)
-			continue
-		}
-		sub, err := g.fanout.read(rec.Row)
-		if err != nil { // it will be read again, and fail where it is logged
-			g.subs.settle(-1)
-			return
-		}
-		g.subs.change(rec.ID, rec.Account, sub)
-		g.fanout.changed(rec.ID, &sub.Subscription)
-	}
-	g.subs.settle(g.clock.endpoints)
-}
-
 // A fanout is a Fanout with its table resolved.
 type fanout struct {
 	*Fanout
 	table *table
-	all   string // selects every endpoint
+	log   *slog.Logger
 }
 
 func (s *Store) newFanout(f *Fanout) (*fanout, error) {
@@ -317,46 +66,202 @@ func (s *Store) newFanout(f *Fanout) (*fanout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fanout{Fanout: f, table: t, all: t.recordSQL}, nil
-}
-
-func (f *fanout) changed(id int64, now *Subscription) {
-	if f.Changed != nil {
-		f.Changed(id, now)
-	}
+	return &fanout{Fanout: f, table: t, log: s.options.Log}, nil
 }
 
 func (f *fanout) read(row Row) (*subscriber, error) {
-	sub, err := f.Read(row)
-	if err != nil {
-		return nil, fmt.Errorf("store: reading endpoint %d: %w", row.ID, err)
-	}
-	return &subscriber{Subscription: sub, id: row.ID, account: row.Account, created: row.Created}, nil
-}
-
-// subscribers reads all endpoints: at the start, and when another node changed
-// one.
-func (g *group) subscribers() error {
-	list, err := g.fanout.load(g.each)
-	if err == nil {
-		g.subs.reset(list, g.clock.endpoints)
-	}
-	return err
+	sub := &subscriber{id: row.ID, account: row.Account, created: row.Created}
+	err := call("Fanout.Read", func() (err error) {
+		sub.Subscription, err = f.Read(row)
+		return err
+	})
+	return sub, err
 }
 
 // load reads all endpoints.
 func (f *fanout) load(query func(string, []any, func(cursor)) error) (list []*subscriber, err error) {
-	var failed error
-	err = query(f.all, nil, func(c cursor) {
-		sub, err := f.read(scanRecord(f.table, c).Row)
+	err = query(f.table.recordSQL, nil, func(c cursor) {
+		row := scanRecord(f.table, c).Row
+		row.Reshape = row.Seq <= f.table.reshape
+		sub, err := f.read(row)
 		if err != nil {
-			failed = err
-			return
+			f.log.Error("an endpoint cannot be read; what happens is parked for it", "endpoint", row.ID, "error", err)
+			sub.Subscription = Subscription{}
 		}
 		list = append(list, sub)
 	})
-	if err == nil {
-		err = failed
-	}
 	return list, err
+}
+
+// reread finds out what the endpoints that the current Tx has changed want
+// now. An error is the Tx's.
+func (g *group) reread() error {
+	for _, rec := range g.touched {
+		var sub *subscriber
+		if rec.live {
+			var err error
+			if sub, err = g.fanout.read(rec.Row); err != nil {
+				return err
+			}
+		}
+		g.changed = append(g.changed, changedEndpoint{rec.Account, rec.ID, sub})
+	}
+	return nil
+}
+
+// A changedEndpoint is an endpoint as the current Tx has left it; nil: gone.
+type changedEndpoint struct {
+	account, id int64
+	sub         *subscriber
+}
+
+// fan decides the deliveries of the current Tx's events, which begin at from,
+// for the endpoints as the Tx has left them. An error is of the whole group.
+func (g *group) fan(from int) error {
+	if g.fanout == nil || from == len(g.events) && len(g.changed) == 0 {
+		return nil
+	}
+	if !g.known {
+		if err := g.know(); err != nil {
+			return err
+		}
+	}
+	g.moved = append(g.moved, g.changed...)
+	for _, c := range g.changed {
+		if list, differs := edit(g.endpoints(c.account), c.id, c.sub); differs {
+			g.edited[c.account] = list
+		}
+	}
+	for i := from; i < len(g.events); i++ {
+		g.fanEvent(&g.events[i])
+	}
+	return nil
+}
+
+// know makes sure that the endpoints are known as they are on disk: they are
+// read at the start, and when another node has changed one.
+func (g *group) know() error {
+	if !g.subs.fresh(g.began.endpoints) {
+		list, err := g.fanout.load(g.each)
+		if err != nil {
+			return err
+		}
+		g.subs.reset(list, g.began.endpoints)
+	}
+	g.known = true
+	return nil
+}
+
+// endpoints returns the endpoints of an account as the group sees them by now.
+func (g *group) endpoints(account int64) []*subscriber {
+	if list, is := g.edited[account]; is {
+		return list
+	}
+	return g.subs.list(account)
+}
+
+// audience returns the endpoints that are told of an event.
+func (g *group) audience(e *event.Event) []*subscriber {
+	if e.To != 0 {
+		list := g.endpoints(e.Account)
+		if i, found := place(list, e.To); found {
+			return list[i : i+1]
+		}
+		return nil
+	}
+	if list, is := g.edited[e.Account]; is {
+		return matching(list, e.Type)
+	}
+	return g.subs.match(e.Account, e.Type)
+}
+
+func (g *group) fanEvent(e *event.Event) {
+	list := g.audience(e)
+	if len(list) == 0 {
+		return
+	}
+	shared := new(event.Event)
+	*shared = *e
+	for i, sub := range list {
+		if i == maxFan {
+			g.cursors = append(g.cursors, cursorRow{seq: e.Seq, account: e.Account, after: list[i-1].id, at: g.clock.at})
+			return
+		}
+		g.deliveries = append(g.deliveries, deliver(g.fanout.Taker, sub, shared, g.now, g.now))
+	}
+}
+
+// deliver makes the delivery of an event to an endpoint, claimed where the
+// dispatcher has a place for it.
+func deliver(taker Taker, sub *subscriber, e *event.Event, born, now int64) event.Delivery {
+	d := event.Delivery{Seq: e.Seq, Endpoint: sub.id, Account: e.Account, Version: sub.Version, Born: born, Due: now, Event: e}
+	switch {
+	case !sub.Enabled:
+		d.Due = event.Parked
+	case taker != nil && taker.Reserve(sub.id):
+		d.Fence, d.Due = taker.Fence(), now+Lease.Microseconds()
+	}
+	return d
+}
+
+// handOff tells what is on disk now, or that nothing is.
+func (g *group) handOff(written bool) {
+	f := g.fanout
+	if f == nil {
+		return
+	}
+	if written && len(g.edited) > 0 {
+		g.subs.learn(g.edited, g.moved, g.began.endpoints, g.clock.endpoints)
+	}
+	if written {
+		g.announce()
+	}
+	if written && len(g.cursors) > 0 {
+		select {
+		case g.fanning <- struct{}{}:
+		default:
+		}
+	}
+	handOver(f.Taker, g.deliveries, written)
+}
+
+// announce tells what was changed beside what was written.
+func (g *group) announce() {
+	f := g.fanout
+	for _, c := range g.moved {
+		switch {
+		case f.Changed == nil:
+		case c.sub == nil:
+			f.Changed(c.id, nil)
+		default:
+			f.Changed(c.id, &c.sub.Subscription)
+		}
+	}
+	for i := range g.revived {
+		if f.Taker != nil {
+			f.Taker.Wake(g.revived[i].Endpoint)
+		}
+	}
+}
+
+// handOver gives a dispatcher the deliveries that were made for it, or where
+// they were not written the places back.
+func handOver(taker Taker, list []event.Delivery, written bool) {
+	if taker == nil {
+		return
+	}
+	var claimed []event.Delivery
+	for i := range list {
+		switch d := &list[i]; {
+		case d.Fence != 0 && written:
+			claimed = append(claimed, *d)
+		case d.Fence != 0:
+			taker.Release(d.Endpoint)
+		case written && d.Due != event.Parked:
+			taker.Wake(d.Endpoint)
+		}
+	}
+	if claimed != nil {
+		taker.Take(claimed)
+	}
 }

@@ -24,8 +24,13 @@ type group struct {
 	ahead   []int               // of events: those whose own time is after that of their commit
 	keep    []keptReplay        // to store
 
-	fanout     *fanout        // nil: events have no deliveries
-	subs       *subscriptions // of all accounts
+	fanout     *fanout                 // nil: events have no deliveries
+	subs       *subscriptions          // the endpoints of all accounts on disk
+	known      bool                    // subs are what they were before the group
+	touched    []*record               // endpoints that the current Tx has changed
+	changed    []changedEndpoint       // what they want now
+	moved      []changedEndpoint       // of the whole group
+	edited     map[int64][]*subscriber // the endpoints of accounts where the group has changed one
 	deliveries []event.Delivery
 	cursors    []cursorRow // of events with more endpoints than fit
 	fanning    chan<- struct{}
@@ -127,7 +132,7 @@ func (n *needs) clear() {
 }
 
 func newGroup(tables []*table) *group {
-	g := &group{replays: make(map[replayKey]*Kept)}
+	g := &group{replays: make(map[replayKey]*Kept), edited: make(map[int64][]*subscriber)}
 	for _, t := range tables {
 		ts := &tableState{table: t, rows: make(map[rowKey]*record), exists: make(map[rowKey]bool)}
 		ts.holders = make([]map[valueKey]int64, len(t.Columns))
@@ -151,6 +156,11 @@ func (g *group) reset(jobs []*job, now int64) {
 	clear(g.keep)
 	clear(g.undo[:cap(g.undo)])
 	clear(g.deliveries)
+	clear(g.edited)
+	clear(g.touched)
+	clear(g.changed)
+	clear(g.moved)
+	g.known, g.moved = false, g.moved[:0]
 	g.deliveries, g.cursors, g.taken, g.revived = g.deliveries[:0], g.cursors[:0], g.taken[:0], g.revived[:0]
 	g.events, g.ahead, g.keep, g.undo = g.events[:0], g.ahead[:0], g.keep[:0], g.undo[:0]
 	for _, ts := range g.tables {
@@ -372,6 +382,9 @@ func (g *group) touch(ts *tableState, rec *record) {
 	if !rec.dirty {
 		rec.dirty = true
 		ts.dirty = append(ts.dirty, rec)
+	}
+	if g.fanout != nil && ts.table == g.fanout.table {
+		g.touched = append(g.touched, rec)
 	}
 }
 

@@ -22,7 +22,7 @@ type Health struct {
 func (h *Health) add(later Health) {
 	h.Delivered += later.Delivered
 	h.Failed += later.Failed
-	if later.LastSuccess > 0 || h.Failing == 0 {
+	if h.Failing == 0 || later.LastSuccess >= h.Failing {
 		h.Failing = later.Failing
 	}
 	h.LastSuccess = max(h.LastSuccess, later.LastSuccess)
@@ -33,8 +33,7 @@ func (h *Health) add(later Health) {
 type tallies struct {
 	mu      sync.Mutex
 	of      map[int64]*Health
-	writing map[int64]*Health // what is being written
-	written int               // how often that was done
+	writing sync.RWMutex // held while they are on their way
 }
 
 func (t *tallies) note(outcomes []event.Outcome) {
@@ -62,48 +61,46 @@ func (t *tallies) note(outcomes []event.Outcome) {
 	}
 }
 
-// take returns what is to be written; done says that it was, or is lost.
 func (t *tallies) take() map[int64]*Health {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of, t.writing = nil, t.of
-	return t.writing
+	of := t.of
+	t.of = nil
+	return of
 }
 
-func (t *tallies) done() {
+// back takes in what could not be written.
+func (t *tallies) back(of map[int64]*Health) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.writing = nil
-	t.written++
-}
-
-// later adds what the database does not have yet, and reports how often was
-// written.
-func (t *tallies) later(endpoint int64, h *Health) (written int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, of := range []map[int64]*Health{t.writing, t.of} {
-		if later := of[endpoint]; later != nil {
+	for endpoint, h := range of {
+		if later := t.of[endpoint]; later != nil {
 			h.add(*later)
 		}
 	}
-	return t.written
+	if t.of == nil {
+		t.of = make(map[int64]*Health)
+	}
+	maps.Copy(t.of, of)
 }
 
-// Health returns how an endpoint has answered.
+// Health returns how an endpoint has answered, to this process up to now and
+// to others up to a few seconds ago.
 func (s *Store) Health(ctx context.Context, endpoint int64) (Health, error) {
 	if err := s.enter(); err != nil {
 		return Health{}, err
 	}
 	defer s.leave()
-	for {
-		var h, none Health
-		before := s.health.later(endpoint, &none)
-		err := s.engine.query(ctx, healthSQL, []any{endpoint}, func(c cursor) { h = scanHealth(c) })
-		if s.health.later(endpoint, &h) == before || err != nil { // otherwise it was written in between
-			return h, err
-		}
+	s.health.writing.RLock()
+	defer s.health.writing.RUnlock()
+	var h Health
+	err := s.engine.query(ctx, healthSQL, []any{endpoint}, func(c cursor) { h = scanHealth(c) })
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	if later := s.health.of[endpoint]; later != nil {
+		h.add(*later)
 	}
+	return h, err
 }
 
 const healthSQL = "SELECT delivered, failed, last_success, last_failure, failing FROM health WHERE endpoint = $1"
@@ -112,32 +109,54 @@ func scanHealth(c cursor) Health {
 	return Health{Delivered: c.int(0), Failed: c.int(1), LastSuccess: c.int(2), LastFailure: c.int(3), Failing: c.int(4)}
 }
 
-// flushHealth writes what was gathered. What cannot be written is lost: it
-// says how an endpoint does, not what has to be delivered.
+const (
+	healthSlice = 500
+
+	addHealthSQL  = "INSERT INTO health AS h (endpoint, delivered, failed, last_success, last_failure, failing) VALUES ($1, $2, $3, $4, $5, $6)" + addHealth
+	addHealthsSQL = `INSERT INTO health AS h (endpoint, delivered, failed, last_success, last_failure, failing)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])` + addHealth
+
+	// addHealth is Health.add.
+	addHealth = ` ON CONFLICT (endpoint) DO UPDATE SET delivered = h.delivered + excluded.delivered, failed = h.failed + excluded.failed,
+		last_success = CASE WHEN excluded.last_success > h.last_success THEN excluded.last_success ELSE h.last_success END,
+		last_failure = CASE WHEN excluded.last_failure > h.last_failure THEN excluded.last_failure ELSE h.last_failure END,
+		failing = CASE WHEN h.failing = 0 OR excluded.last_success >= h.failing THEN excluded.failing ELSE h.failing END`
+)
+
+// flushHealth writes what was gathered.
 func (s *Store) flushHealth(ctx context.Context) error {
+	s.health.writing.Lock()
+	defer s.health.writing.Unlock()
 	of := s.health.take()
-	if len(of) == 0 {
-		return nil
-	}
-	defer s.health.done()
-	return s.work(ctx, func(db session) error {
-		for _, endpoint := range slices.Sorted(maps.Keys(of)) { // always in one order, so that nodes do not wait for each other
-			if _, err := db.run("INSERT INTO health (endpoint, delivered, failed, last_success, last_failure, failing) VALUES ($1, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING", endpoint); err != nil {
-				return err
-			}
-			var h Health
-			if err := db.query(locked(db, healthSQL), []any{endpoint}, func(c cursor) { h = scanHealth(c) }); err != nil {
-				return err
-			}
-			h.add(*of[endpoint])
-			_, err := db.run("UPDATE health SET delivered = $1, failed = $2, last_success = $3, last_failure = $4, failing = $5 WHERE endpoint = $6",
-				h.Delivered, h.Failed, h.LastSuccess, h.LastFailure, h.Failing, endpoint)
-			if err != nil {
-				return err
-			}
+	// Always in one order, so that nodes do not wait for each other.
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(of)), healthSlice) {
+		if err := s.work(ctx, func(db session) error { return writeHealth(db, part, of) }); err != nil {
+			s.health.back(of)
+			return err
 		}
-		return nil
-	})
+		for _, endpoint := range part {
+			delete(of, endpoint)
+		}
+	}
+	return nil
+}
+
+func writeHealth(db session, endpoints []int64, of map[int64]*Health) error {
+	if isPostgres(db) {
+		ints := func(f func(*Health) int64) []int64 {
+			return pick(endpoints, func(endpoint int64) int64 { return f(of[endpoint]) })
+		}
+		_, err := db.run(addHealthsSQL, endpoints, ints(func(h *Health) int64 { return h.Delivered }), ints(func(h *Health) int64 { return h.Failed }),
+			ints(func(h *Health) int64 { return h.LastSuccess }), ints(func(h *Health) int64 { return h.LastFailure }), ints(func(h *Health) int64 { return h.Failing }))
+		return err
+	}
+	for _, endpoint := range endpoints {
+		h := of[endpoint]
+		if _, err := db.run(addHealthSQL, endpoint, h.Delivered, h.Failed, h.LastSuccess, h.LastFailure, h.Failing); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepHealth writes it every few seconds.

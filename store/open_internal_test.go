@@ -68,7 +68,7 @@ func opened(t *testing.T, open func(tables ...*Table) (*Store, error), tables ..
 }
 
 // execute runs SQL that the store would not.
-func execute(t *testing.T, s *Store, sql string) {
+func execute(t testing.TB, s *Store, sql string) {
 	t.Helper()
 	if err := s.engine.alone(t.Context(), func(db session) error { return db.script(sql) }); err != nil {
 		t.Fatal(err)

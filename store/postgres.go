@@ -22,6 +22,7 @@ import (
 type postgresEngine struct {
 	pool    *pgxpool.Pool // reads, and what is done alone
 	writers *pgxpool.Pool // of groups
+	workers *pgxpool.Pool // of transactions beside the groups
 	texts   []*postgresText
 
 	lookups chan *lookup
@@ -48,6 +49,14 @@ const writerSettings = `SET enable_seqscan = off; SET enable_hashjoin = off; SET
 const readerSettings = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
 	SET plan_cache_mode = force_generic_plan; SET jit = off`
 
+// Workers are for transactions beside the groups: they look rows up by their
+// keys as a writer does, and take the first few of many as a reader does.
+const workerSettings = writerSettings + "; SET enable_bitmapscan = off; SET enable_sort = off"
+
+// postgresWorkers is how many such transactions run at a time. Each is a round
+// trip or two.
+const postgresWorkers = 8
+
 func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (engine, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -59,9 +68,14 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
-	writing := config.Copy()
-	writing.MaxConns, writing.MinConns, writing.MinIdleConns = 2, 0, 0 // one, and one that is being replaced
-	config.AfterConnect, writing.AfterConnect = setting(readerSettings), setting(writerSettings)
+	with := func(conns int32, settings string) *pgxpool.Config {
+		c := config.Copy()
+		c.MaxConns, c.MinConns, c.MinIdleConns, c.AfterConnect = conns, 0, 0, setting(settings)
+		return c
+	}
+	writing := with(2, writerSettings) // one, and one that is being replaced
+	working := with(min(postgresWorkers, config.MaxConns), workerSettings)
+	config.AfterConnect = setting(readerSettings)
 	e := new(postgresEngine)
 	for _, t := range list {
 		e.texts = append(e.texts, newPostgresText(t))
@@ -74,6 +88,11 @@ func openPostgres(ctx context.Context, dsn string, o *Options, list []*table) (e
 		return nil, unavailable(oneLine(err))
 	}
 	if e.writers, err = pgxpool.NewWithConfig(ctx, writing); err != nil {
+		e.pool.Close()
+		return nil, oneLine(err)
+	}
+	if e.workers, err = pgxpool.NewWithConfig(ctx, working); err != nil {
+		e.writers.Close()
 		e.pool.Close()
 		return nil, oneLine(err)
 	}
@@ -100,6 +119,7 @@ func oneLine(err error) error {
 func (e *postgresEngine) close() error {
 	close(e.lookups)
 	e.looking.Wait()
+	e.workers.Close()
 	e.writers.Close()
 	e.pool.Close()
 	return nil
@@ -151,7 +171,7 @@ func (e *postgresEngine) alone(ctx context.Context, f func(session) error) error
 // turns out to be dead.
 func (e *postgresEngine) transact(ctx context.Context, f func(session) error) error {
 	try := func() error {
-		return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, e.workers, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			return f(&postgresSession{ctx, tx})
 		})
 	}

@@ -76,13 +76,7 @@ func applyDeliveries(g *group, b *pgx.Batch) {
 	if len(g.deliveries) == 0 {
 		return
 	}
-	ints := func(f func(event.Delivery) int64) []int64 { return pick(g.deliveries, f) }
-	b.Queue(deliverySQL+"SELECT e, s, a, v, 0, 0, 0, b, d, f, 0, '', '' FROM unnest("+
-		arrays(strings.Fields("bigint bigint bigint text bigint bigint bigint"))+") AS u (e, s, a, v, b, d, f)",
-		ints(func(d event.Delivery) int64 { return d.Endpoint }), ints(func(d event.Delivery) int64 { return d.Seq }),
-		ints(func(d event.Delivery) int64 { return d.Account }), pick(g.deliveries, func(d event.Delivery) string { return d.Version }),
-		ints(func(d event.Delivery) int64 { return d.Born }), ints(func(d event.Delivery) int64 { return d.Due }),
-		ints(func(d event.Delivery) int64 { return d.Fence }))
+	b.Queue(deliveriesSQL, deliveryArrays(g.deliveries)...)
 	for _, c := range g.cursors {
 		b.Queue(cursorSQL, c.seq, c.account, c.after, c.at)
 	}

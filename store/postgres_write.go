@@ -275,7 +275,7 @@ func (e *postgresEngine) apply(g *group) *pgx.Batch {
 	applyEvents(g, b)
 	applyDeliveries(g, b)
 	for i := range g.revived {
-		b.Queue(reviveSQL, g.now, g.revived[i].Endpoint, g.revived[i].Seq)
+		b.Queue(reviveSQL, g.now, g.revived[i].Account, g.revived[i].Seq, g.revived[i].Endpoint)
 	}
 	for _, id := range g.taken {
 		b.Queue(deleteTakenSQL, id)

@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
+
+	"github.com/parley-api/parley/event"
 )
 
 // Keep is how long events and deliveries are kept. A delivery that is open or
@@ -29,35 +32,121 @@ func (s *Store) Prune(ctx context.Context) error {
 	if err != nil || last == 0 {
 		return err
 	}
-	for account := int64(-1); ; {
-		next, err := s.number(ctx, "SELECT account FROM event WHERE account > $1 ORDER BY account LIMIT 1", account)
-		if err != nil {
+	for account, ok := int64(math.MinInt64), true; ; {
+		if account, ok, err = s.nextAccount(ctx, account); err != nil {
 			return err
 		}
-		if next == 0 {
+		if !ok {
 			break
 		}
-		account = next
 		if err := s.pruneAccount(ctx, account, last); err != nil {
 			return err
 		}
 	}
-	return s.slices(ctx, "DELETE FROM tick WHERE at IN (SELECT at FROM tick WHERE seq < $1 ORDER BY at LIMIT $2)", last)
+	return s.slices(ctx, "DELETE FROM tick WHERE at IN (SELECT at FROM tick WHERE at < (SELECT max(at) FROM tick WHERE at <= $1) ORDER BY at LIMIT $2)", oldest)
 }
 
+// nextAccount returns the account behind another that has events.
+func (s *Store) nextAccount(ctx context.Context, after int64) (account int64, ok bool, err error) {
+	err = s.read(ctx, "SELECT account FROM event WHERE account > $1 ORDER BY account LIMIT 1", []any{after}, func(c cursor) {
+		account, ok = c.int(0), true
+	})
+	return account, ok, err
+}
+
+const (
+	oldDeliveriesSQL = `SELECT seq, endpoint, state FROM delivery WHERE account = $1 AND (seq, endpoint) > ($2, $3) AND seq <= $4
+		ORDER BY seq, endpoint LIMIT $5`
+	oldEventsSQL = `SELECT e.seq, EXISTS (SELECT 1 FROM delivery AS d WHERE d.account = e.account AND d.seq = e.seq)
+		OR EXISTS (SELECT 1 FROM fanout AS f WHERE f.seq = e.seq)
+		FROM event AS e WHERE e.account = $1 AND e.seq > $2 AND e.seq <= $3 ORDER BY e.seq LIMIT $4`
+)
+
+// pruneAccount walks over what is old on a reader, past what stays, and lets
+// the writer delete by key.
 func (s *Store) pruneAccount(ctx context.Context, account, last int64) error {
-	for _, sql := range []string{
-		`DELETE FROM delivery WHERE (endpoint, seq) IN (SELECT endpoint, seq FROM delivery WHERE account = $1 AND seq <= $2 AND state = 2 ORDER BY seq LIMIT $3)`,
-		`DELETE FROM ahead WHERE account = $1 AND seq IN (SELECT seq FROM ahead WHERE account = $1 AND seq <= $2 ORDER BY seq LIMIT $3)`,
-		`DELETE FROM event WHERE account = $1 AND seq IN (SELECT seq FROM event AS e WHERE e.account = $1 AND e.seq <= $2
-			AND NOT EXISTS (SELECT 1 FROM delivery AS d WHERE d.account = e.account AND d.seq = e.seq)
-			AND NOT EXISTS (SELECT 1 FROM fanout AS f WHERE f.seq = e.seq) ORDER BY e.seq LIMIT $3)`,
-	} {
-		if err := s.slices(ctx, sql, account, last); err != nil {
+	for key, more := (deliveryKey{}), true; more; {
+		var err error
+		if key, more, err = s.pruneDeliveries(ctx, account, key, last); err != nil {
+			return err
+		}
+	}
+	err := s.slices(ctx, "DELETE FROM ahead WHERE account = $1 AND seq IN (SELECT seq FROM ahead WHERE account = $1 AND seq <= $2 ORDER BY seq LIMIT $3)", account, last)
+	if err != nil {
+		return err
+	}
+	for seq, more := int64(0), true; more; {
+		if seq, more, err = s.pruneEvents(ctx, account, seq, last); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pruneDeliveries deletes the delivered ones of a slice behind a delivery. It
+// returns the slice's last and whether there may be more behind it.
+func (s *Store) pruneDeliveries(ctx context.Context, account int64, after deliveryKey, last int64) (deliveryKey, bool, error) {
+	n := 0
+	var seqs, endpoints []int64
+	err := s.read(ctx, oldDeliveriesSQL, []any{account, after.seq, after.endpoint, last, int64(pruneSlice)}, func(c cursor) {
+		n++
+		after.seq, after.endpoint = c.int(0), c.int(1)
+		if event.State(c.int(2)) == event.Delivered {
+			seqs, endpoints = append(seqs, after.seq), append(endpoints, after.endpoint)
+		}
+	})
+	if err == nil && seqs != nil {
+		err = s.work(ctx, func(db session) error {
+			if isPostgres(db) {
+				_, err := db.run(`DELETE FROM delivery AS d USING unnest($1::bigint[], $2::bigint[]) AS u (seq, endpoint)
+					WHERE d.account = $3 AND d.seq = u.seq AND d.endpoint = u.endpoint AND d.state = 2`, seqs, endpoints, account)
+				return err
+			}
+			for i, seq := range seqs {
+				if _, err := db.run("DELETE FROM delivery WHERE account = $1 AND seq = $2 AND endpoint = $3 AND state = 2", account, seq, endpoints[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return after, n == pruneSlice, err
+}
+
+// pruneEvents deletes the events of a slice that no delivery needs.
+func (s *Store) pruneEvents(ctx context.Context, account, after, last int64) (int64, bool, error) {
+	n := 0
+	var seqs []int64
+	err := s.read(ctx, oldEventsSQL, []any{account, after, last, int64(pruneSlice)}, func(c cursor) {
+		n++
+		if after = c.int(0); !c.bool(1) {
+			seqs = append(seqs, after)
+		}
+	})
+	if err == nil && seqs != nil {
+		err = s.work(ctx, func(db session) error {
+			if isPostgres(db) {
+				_, err := db.run("DELETE FROM event WHERE account = $1 AND seq = ANY($2::bigint[])", account, seqs)
+				return err
+			}
+			for _, seq := range seqs {
+				if _, err := db.run("DELETE FROM event WHERE account = $1 AND seq = $2", account, seq); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return after, n == pruneSlice, err
+}
+
+// read runs a query on a reader.
+func (s *Store) read(ctx context.Context, sql string, args []any, each func(cursor)) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	return s.engine.query(ctx, sql, args, each)
 }
 
 // Expire deletes the rows of a table that were made before a moment, without

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -20,18 +21,22 @@ type Queue struct {
 // is not 0 and which no other process uses.
 func (s *Store) Queue(fence int64) *Queue { return &Queue{s, fence} }
 
-// Claim leases up to n deliveries of an endpoint that are due, those first
-// that became due first, with their events.
+// claimSQL selects apart from the update, so that it is done once and no more
+// rows are locked than are claimed.
+const claimSQL = `WITH c AS (SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due <= $2 ORDER BY due, seq LIMIT $3{lock})
+	UPDATE delivery SET fence = $4, due = $5 WHERE endpoint = $1 AND seq IN (SELECT seq FROM c) RETURNING ` + claimColumns
+
+// Claim leases up to n deliveries of an endpoint, with their events: those that
+// became due first, in order of their events. It never gives what another has
+// claimed and whose lease has not ended.
 func (q *Queue) Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error) {
 	s := q.store
 	var list []event.Delivery
 	err := s.work(ctx, func(db session) error {
 		list = list[:0]
 		now := s.now()
-		err := db.query(skipLocked(db, `UPDATE delivery SET fence = $1, due = $2 WHERE endpoint = $3 AND seq IN
-			(SELECT seq FROM delivery WHERE endpoint = $3 AND state < 2 AND due <= $4 ORDER BY due, seq LIMIT $5{lock})
-			RETURNING `+deliveryColumns), []any{q.fence, now + lease.Microseconds(), endpoint, now, int64(n)},
-			func(c cursor) { list = append(list, scanDelivery(c).Delivery) })
+		err := db.query(skipLocked(db, claimSQL), []any{endpoint, now, int64(n), q.fence, now + lease.Microseconds()},
+			func(c cursor) { list = append(list, scanClaim(c)) })
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -68,22 +73,36 @@ func attach(db session, list []event.Delivery) error {
 }
 
 // dueSQL walks from endpoint to endpoint, without reading what lies between.
-const dueSQL = `WITH RECURSIVE e (endpoint) AS (
+const dueSQL = endpointsSQL + `SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL`
+
+// endpointsSQL are the endpoints that have open deliveries, and a NULL.
+const endpointsSQL = `WITH RECURSIVE e (endpoint) AS (
 	SELECT min(endpoint) FROM delivery WHERE state < 2
 	UNION ALL
 	SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL
-) SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL`
+) `
+
+// On PostgreSQL an order that one index has keeps it from another, in which it
+// would walk past all that is not open.
+const postgresEndpointsSQL = `WITH RECURSIVE e AS (
+	(SELECT endpoint, due FROM delivery WHERE state < 2 ORDER BY endpoint, due LIMIT 1)
+	UNION ALL
+	SELECT n.endpoint, n.due FROM e CROSS JOIN LATERAL
+	(SELECT d.endpoint, d.due FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint ORDER BY d.endpoint, d.due LIMIT 1) AS n
+) `
+
+const postgresDueSQL = postgresEndpointsSQL + "SELECT endpoint, due FROM e"
 
 // Due returns the endpoints that have a delivery which is due and not claimed,
 // or whose claim has ended, and when the next of the others is due.
 func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err error) {
 	s := q.store
-	if err := s.enter(); err != nil {
-		return nil, time.Time{}, err
+	sql := dueSQL
+	if _, ok := s.engine.(*postgresEngine); ok {
+		sql = postgresDueSQL
 	}
-	defer s.leave()
 	now, soonest := s.now(), event.Parked
-	err = s.engine.query(ctx, dueSQL, nil, func(c cursor) {
+	err = s.read(ctx, sql, nil, func(c cursor) {
 		if due := c.int(1); due <= now {
 			endpoints = append(endpoints, c.int(0))
 		} else {
@@ -97,9 +116,14 @@ func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err
 }
 
 // Settle writes down what became of claimed deliveries. An outcome whose fence
-// is not the row's is ignored.
+// is not the row's, or is 0, is ignored, and so is one of another account. An
+// Outcome's Disable is the caller's to
+// act on.
 func (q *Queue) Settle(ctx context.Context, outcomes []event.Outcome) error {
 	s := q.store
+	if len(outcomes) == 0 {
+		return nil
+	}
 	err := s.work(ctx, func(db session) error { return settleOutcomes(db, outcomes, s.now()) })
 	if err == nil {
 		s.health.note(outcomes)
@@ -109,12 +133,16 @@ func (q *Queue) Settle(ctx context.Context, outcomes []event.Outcome) error {
 
 // A settlement is an outcome as the columns it sets.
 type settlement struct {
-	endpoint, seq, fence, state, tries, due, done int64
-	reason, attempt                               string
+	account, seq, endpoint         int64
+	fence, state, tries, due, done int64
+	reason, attempt                string
 }
 
 func settlementOf(o *event.Outcome, now int64) settlement {
-	t := settlement{endpoint: o.Endpoint, seq: o.Seq, fence: o.Fence, state: int64(o.State), due: o.Due, reason: o.Reason}
+	t := settlement{account: o.Account, seq: o.Seq, endpoint: o.Endpoint, fence: o.Fence, state: int64(o.State), due: o.Due, reason: o.Reason}
+	if !storable(t.reason) { // one that no column takes would keep the others from being written
+		t.reason = strings.ToValidUTF8(strings.ReplaceAll(t.reason, "\x00", "\uFFFD"), "\uFFFD")
+	}
 	if o.State == event.Delivered || o.State == event.Dead {
 		t.done, t.due = now, 0
 	}
@@ -126,18 +154,21 @@ func settlementOf(o *event.Outcome, now int64) settlement {
 }
 
 func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
-	list := make([]settlement, len(outcomes))
+	list := make([]settlement, 0, len(outcomes))
 	for i := range outcomes {
-		list[i] = settlementOf(&outcomes[i], now)
+		if outcomes[i].Fence != 0 {
+			list = append(list, settlementOf(&outcomes[i], now))
+		}
 	}
 	if isPostgres(db) {
 		ints := func(f func(settlement) int64) []int64 { return pick(list, f) }
 		_, err := db.run(`UPDATE delivery AS d SET state = u.state, tries = d.tries + u.tries, spent = d.spent + u.tries, due = u.due, fence = 0,
 			done = u.done, reason = u.reason, attempts = d.attempts || u.attempt
-			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[])
-			AS u (endpoint, seq, fence, state, tries, due, done, reason, attempt)
-			WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.fence = u.fence`,
-			ints(func(t settlement) int64 { return t.endpoint }), ints(func(t settlement) int64 { return t.seq }),
+			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[])
+			AS u (account, seq, endpoint, fence, state, tries, due, done, reason, attempt)
+			WHERE d.account = u.account AND d.seq = u.seq AND d.endpoint = u.endpoint AND d.fence = u.fence`,
+			ints(func(t settlement) int64 { return t.account }), ints(func(t settlement) int64 { return t.seq }),
+			ints(func(t settlement) int64 { return t.endpoint }),
 			ints(func(t settlement) int64 { return t.fence }), ints(func(t settlement) int64 { return t.state }),
 			ints(func(t settlement) int64 { return t.tries }), ints(func(t settlement) int64 { return t.due }),
 			ints(func(t settlement) int64 { return t.done }), pick(list, func(t settlement) string { return t.reason }),
@@ -147,8 +178,8 @@ func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
 	for i := range list {
 		t := &list[i]
 		_, err := db.run(`UPDATE delivery SET state = $1, tries = tries + $2, spent = spent + $2, due = $3, fence = 0, done = $4, reason = $5,
-			attempts = attempts || $6 WHERE endpoint = $7 AND seq = $8 AND fence = $9`,
-			t.state, t.tries, t.due, t.done, t.reason, t.attempt, t.endpoint, t.seq, t.fence)
+			attempts = attempts || $6 WHERE account = $7 AND seq = $8 AND endpoint = $9 AND fence = $10`,
+			t.state, t.tries, t.due, t.done, t.reason, t.attempt, t.account, t.seq, t.endpoint, t.fence)
 		if err != nil {
 			return err
 		}
@@ -156,19 +187,24 @@ func settleOutcomes(db session, outcomes []event.Outcome, now int64) error {
 	return nil
 }
 
-// Extend keeps the claims on deliveries that are still being sent.
+// Extend keeps the claims on deliveries that are still being sent: each ends a
+// lease from now. Those that are no longer the queue's are left alone.
 func (q *Queue) Extend(ctx context.Context, held []event.Delivery, lease time.Duration) error {
 	s := q.store
+	if len(held) == 0 {
+		return nil
+	}
 	return s.work(ctx, func(db session) error {
 		until := s.now() + lease.Microseconds()
 		if isPostgres(db) {
-			_, err := db.run(`UPDATE delivery AS d SET due = $1 FROM unnest($2::bigint[], $3::bigint[]) AS u (endpoint, seq)
-				WHERE d.endpoint = u.endpoint AND d.seq = u.seq AND d.fence = $4`, until,
-				pick(held, func(d event.Delivery) int64 { return d.Endpoint }), pick(held, func(d event.Delivery) int64 { return d.Seq }), q.fence)
+			_, err := db.run(`UPDATE delivery AS d SET due = $1 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS u (account, seq, endpoint)
+				WHERE d.account = u.account AND d.seq = u.seq AND d.endpoint = u.endpoint AND d.fence = $5`, until, pick(held, func(d event.Delivery) int64 { return d.Account }),
+				pick(held, func(d event.Delivery) int64 { return d.Seq }), pick(held, func(d event.Delivery) int64 { return d.Endpoint }), q.fence)
 			return err
 		}
 		for i := range held {
-			_, err := db.run("UPDATE delivery SET due = $1 WHERE endpoint = $2 AND seq = $3 AND fence = $4", until, held[i].Endpoint, held[i].Seq, q.fence)
+			_, err := db.run("UPDATE delivery SET due = $1 WHERE account = $2 AND seq = $3 AND endpoint = $4 AND fence = $5", until,
+				held[i].Account, held[i].Seq, held[i].Endpoint, q.fence)
 			if err != nil {
 				return err
 			}
@@ -184,15 +220,31 @@ func (q *Queue) Orphans(ctx context.Context) error {
 	if _, shared := s.engine.(*postgresEngine); shared {
 		return nil
 	}
-	for {
-		var n int64
-		err := s.work(ctx, func(db session) (err error) {
-			n, err = db.run(`UPDATE delivery SET fence = 0, due = $1 WHERE (endpoint, seq) IN
-				(SELECT endpoint, seq FROM delivery WHERE state < 2 AND fence <> 0 AND fence <> $2 LIMIT $3)`, s.now(), q.fence, int64(parkSlice))
-			return err
+	var list []deliveryKey
+	// What has run out can be claimed as it is.
+	err := s.read(ctx, orphanSQL, []any{s.now(), event.Parked, q.fence}, func(c cursor) { list = append(list, deliveryKey{c.int(0), c.int(1), c.int(2)}) })
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(list, parkSlice) {
+		err := s.work(ctx, func(db session) error {
+			now := s.now()
+			for _, k := range part {
+				if _, err := db.run("UPDATE delivery SET fence = 0, due = $1 WHERE endpoint = $2 AND seq = $3 AND fence = $4", now, k.endpoint, k.seq, k.fence); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
-		if err != nil || n < parkSlice {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
+
+const orphanSQL = endpointsSQL + `SELECT d.endpoint, d.seq, d.fence FROM e CROSS JOIN delivery AS d
+	WHERE d.endpoint = e.endpoint AND d.state < 2 AND d.due > $1 AND d.due < $2 AND d.fence <> 0 AND d.fence <> $3`
+
+// A deliveryKey names a delivery, and who had claimed it.
+type deliveryKey struct{ endpoint, seq, fence int64 }

@@ -22,6 +22,9 @@ func (e *sqliteEngine) commit(g *group) error {
 			continue
 		}
 		if err := j.run(e.writer); err != nil {
+			if sqliteCode(err) == 0 { // its own
+				return &outcome{err: err, spoilt: true}
+			}
 			return spoilt(err)
 		}
 	}
@@ -307,11 +310,16 @@ func (e *sqliteEngine) applySystem(g *group) error {
 			return err
 		}
 	}
-	if err := e.applyDeliveries(g); err != nil {
+	if err := insertDeliveries(e.writer, g.deliveries); err != nil {
 		return err
 	}
+	for _, c := range g.cursors {
+		if _, err := e.writer.run(cursorSQL, c.seq, c.account, c.after, c.at); err != nil {
+			return err
+		}
+	}
 	for i := range g.revived {
-		if _, err := e.writer.run(reviveSQL, g.now, g.revived[i].Endpoint, g.revived[i].Seq); err != nil {
+		if _, err := e.writer.run(reviveSQL, g.now, g.revived[i].Account, g.revived[i].Seq, g.revived[i].Endpoint); err != nil {
 			return err
 		}
 	}
@@ -334,42 +342,9 @@ func (e *sqliteEngine) applySystem(g *group) error {
 			return err
 		}
 	}
+	if g.clock == g.began {
+		return nil
+	}
 	_, err = e.writer.run("UPDATE clock SET seq = $1, at = $2, endpoints = $3", g.clock.seq, g.clock.at, g.clock.endpoints)
 	return err
 }
-
-const deliverySQL = "INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts) "
-
-// applyDeliveries writes the deliveries of the group's events.
-func (e *sqliteEngine) applyDeliveries(g *group) error {
-	if len(g.deliveries) == 0 {
-		return nil
-	}
-	s, err := e.writer.prepare(deliverySQL + "VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6, $7, 0, '', '')")
-	if err != nil {
-		return err
-	}
-	for i := range g.deliveries {
-		d := &g.deliveries[i]
-		s.bindInt(1, d.Endpoint)
-		s.bindInt(2, d.Seq)
-		s.bindInt(3, d.Account)
-		s.bindText(4, d.Version)
-		s.bindInt(5, d.Born)
-		s.bindInt(6, d.Due)
-		s.bindInt(7, d.Fence)
-		_, err := s.step()
-		s.reset()
-		if err != nil {
-			return err
-		}
-	}
-	for _, c := range g.cursors {
-		if _, err := e.writer.run(cursorSQL, c.seq, c.account, c.after, c.at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const cursorSQL = "INSERT INTO fanout (seq, account, after, at) VALUES ($1, $2, $3, $4)"

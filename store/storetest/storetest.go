@@ -30,12 +30,13 @@ type rule struct {
 
 // Run runs every case on databases that open makes.
 func Run(t *testing.T, open Open) {
-	run(t, open, rowCases(), keyCases(), redoCases(), eventCases(), replayCases(), pageCases(), shapeCases(), lifeCases(), usageCases())
+	run(t, open, rowCases(), keyCases(), redoCases(), eventCases(), replayCases(), pageCases(), shapeCases(), lifeCases(), usageCases(),
+		fanoutCases(), queueCases(), deliveryCases(), pruneCases())
 }
 
 // RunShared runs the cases of several stores on one database. It is for
 // engines that more than one process may open.
-func RunShared(t *testing.T, open Open) { run(t, open, sharedCases()) }
+func RunShared(t *testing.T, open Open) { run(t, open, sharedCases(), nodeCases()) }
 
 func run(t *testing.T, open Open, lists ...[]rule) {
 	for _, list := range lists {
@@ -61,7 +62,8 @@ type bench struct {
 	S                      *store.Store
 	Users, Projects, Tasks *store.Table
 	open                   Open
-	clock                  atomic.Int64 // microseconds
+	clock                  atomic.Int64  // microseconds
+	fanout                 *store.Fanout // nil: events have no deliveries
 	ctx                    context.Context
 }
 
@@ -106,7 +108,7 @@ func fixtures() (users, projects, tasks *store.Table) {
 
 // Options returns options with the bench's clock.
 func (b *bench) Options() *store.Options {
-	return &store.Options{Now: func() time.Time { return time.UnixMicro(b.clock.Load()) }}
+	return &store.Options{Now: func() time.Time { return time.UnixMicro(b.clock.Load()) }, Fanout: b.fanout}
 }
 
 // Open opens the case's database with tables. It is closed when the case ends.

@@ -4,6 +4,7 @@ ALTER TABLE clock ADD COLUMN endpoints bigint NOT NULL DEFAULT 0;
 -- Events for endpoints. A row is the delivery and its place in the queue:
 -- due is when the next attempt may begin or, while fence names who has claimed
 -- it, when the claim ends. Attempts are JSON objects, each followed by a comma.
+-- New rows, and those that are being sent, lie together at the end of the key.
 CREATE TABLE delivery (
   endpoint bigint NOT NULL,
   seq bigint NOT NULL,
@@ -18,9 +19,9 @@ CREATE TABLE delivery (
   done bigint NOT NULL,
   reason text NOT NULL,
   attempts text NOT NULL,
-  PRIMARY KEY (endpoint, seq)
+  PRIMARY KEY (account, seq, endpoint)
 );
-CREATE INDEX delivery_account ON delivery (account, seq, endpoint);
+CREATE INDEX delivery_endpoint ON delivery (endpoint, seq);
 CREATE INDEX delivery_state ON delivery (account, state, seq, endpoint) WHERE state <> 2;
 CREATE INDEX delivery_due ON delivery (endpoint, due, seq, fence) WHERE state < 2;
 CREATE INDEX delivery_dead ON delivery (endpoint, seq) WHERE state = 3;

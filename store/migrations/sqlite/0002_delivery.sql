@@ -4,6 +4,7 @@ ALTER TABLE clock ADD COLUMN endpoints INTEGER NOT NULL DEFAULT 0;
 -- Events for endpoints. A row is the delivery and its place in the queue:
 -- due is when the next attempt may begin or, while fence names who has claimed
 -- it, when the claim ends. Attempts are JSON objects, each followed by a comma.
+-- New rows, and those that are being sent, lie together at the end of the key.
 CREATE TABLE delivery (
   endpoint INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -18,12 +19,14 @@ CREATE TABLE delivery (
   done INTEGER NOT NULL,
   reason TEXT NOT NULL,
   attempts TEXT NOT NULL,
-  PRIMARY KEY (endpoint, seq)
+  PRIMARY KEY (account, seq, endpoint)
 ) WITHOUT ROWID;
-CREATE INDEX delivery_account ON delivery (account, seq, endpoint);
+CREATE INDEX delivery_endpoint ON delivery (endpoint, seq);
 CREATE INDEX delivery_state ON delivery (account, state, seq, endpoint) WHERE state <> 2;
-CREATE INDEX delivery_due ON delivery (endpoint, due, seq, fence) WHERE state < 2;
-CREATE INDEX delivery_dead ON delivery (endpoint, seq) WHERE state = 3;
+-- Both hold the state, though it is in their conditions: without it SQLite looks
+-- every row up in the table.
+CREATE INDEX delivery_due ON delivery (endpoint, due, seq, fence, state) WHERE state < 2;
+CREATE INDEX delivery_dead ON delivery (endpoint, seq, born, state) WHERE state = 3;
 
 -- Events that have more endpoints than one transaction takes: who is behind
 -- after still has to get a delivery.
