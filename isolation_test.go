@@ -545,8 +545,13 @@ func (b *breakIn) create(r *resource.Route, collection string) {
 	if !other.isProblem(http.StatusUnprocessableEntity, "idempotency-key-reused") {
 		b.t.Errorf("POST %s with a key of its own: got %s, want 422", path, other)
 	}
-	if r.Kind != resource.Create {
-		return // an event stays
+	if r.Kind != resource.Create { // an event stays; a type of the victim's is none of the thief's
+		theirs := b.try(http.MethodPost, collection, `{"type":"`+b.victim.mark+`.raised","data":{}}`)
+		nobodys := b.try(http.MethodPost, collection, `{"type":"never.raised","data":{}}`)
+		if g, w := fmt.Sprint(theirs.json()["errors"]), fmt.Sprint(nobodys.json()["errors"]); g != w || !theirs.isProblem(http.StatusUnprocessableEntity, "validation-failed") {
+			b.t.Errorf("POST %s of a type of another account: got %s, want 422 with %s", path, theirs, w)
+		}
+		return
 	}
 	for _, made := range []struct {
 		by     caller

@@ -408,3 +408,28 @@ func TestPayload(t *testing.T) {
 		}
 	})
 }
+
+// TestLoop lets the service deliver to itself: what one side signs, the other
+// verifies, in both schemes.
+func TestLoop(t *testing.T) {
+	everywhere(t, func(t *testing.T, engine string) {
+		o := openOffice(t, engine, "0s", nil)
+		for _, scheme := range []string{"v1", "v1a"} {
+			made := o.make("/webhook-endpoints", `{"url": "`+o.service.URL+`/webhooks/`+scheme+`", "event_types": ["task.created"], "scheme": "`+scheme+`"}`)
+			id, secret := made["id"].(string), made["secret"]
+			if scheme == "v1a" {
+				secret = made["public_key"]
+			}
+			o.make("/webhook-topics", `{"name": "`+scheme+`", "secret": "`+secret.(string)+`"}`)
+			o.make("/tasks", `{"title": "Round trip"}`)
+			d := o.status(id, "delivered")
+			receipts := o.get("/webhook-topics/" + scheme + "/receipts")["data"].([]any)
+			if len(receipts) != 1 {
+				t.Fatalf("%s: got %d receipts, want one", scheme, len(receipts))
+			}
+			if r := receipts[0].(map[string]any); r["webhook-id"] != d["id"] || r["type"] != "task.created" {
+				t.Errorf("%s: got the receipt %v, want that of %v", scheme, r, d["id"])
+			}
+		}
+	})
+}

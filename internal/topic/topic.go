@@ -93,7 +93,13 @@ type Receiver struct {
 	store            *store.Store
 	topics, receipts *resource.Definition
 	now              func() time.Time
-	verifiers        sync.Map // secret → *webhook.Verifier
+	verifiers        sync.Map // id of a topic → *verifier
+}
+
+// A verifier is made of the secret that a topic had when it was last used.
+type verifier struct {
+	*webhook.Verifier
+	secret string
 }
 
 // NewReceiver returns the receiving side of the topics.
@@ -135,7 +141,7 @@ func (rc *Receiver) receive(c *resource.Call) error {
 	if err != nil {
 		return err
 	}
-	verifier, err := rc.verifier(*t.Secret)
+	verifier, err := rc.verifier(row.ID, *t.Secret)
 	if err != nil {
 		return err
 	}
@@ -164,16 +170,16 @@ func (rc *Receiver) keep(c *resource.Call, topic int64, t *Topic, body []byte, n
 	return err
 }
 
-func (rc *Receiver) verifier(secret string) (*webhook.Verifier, error) {
-	if v, ok := rc.verifiers.Load(secret); ok {
-		return v.(*webhook.Verifier), nil
+func (rc *Receiver) verifier(topic int64, secret string) (*verifier, error) {
+	if v, ok := rc.verifiers.Load(topic); ok && v.(*verifier).secret == secret {
+		return v.(*verifier), nil
 	}
 	s, err := parse(secret)
 	if err != nil {
 		return nil, err
 	}
-	v := webhook.NewVerifier([]webhook.Secret{s}, nil)
-	rc.verifiers.Store(secret, v)
+	v := &verifier{webhook.NewVerifier([]webhook.Secret{s}, nil), secret}
+	rc.verifiers.Store(topic, v)
 	return v, nil
 }
 
