@@ -403,7 +403,10 @@ func TestDiskFull(t *testing.T) {
 func TestAccountBytes(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
-			svc := start(t, engine, func(cfg *parley.Config) { cfg.MaxAccountBytes = 100 })
+			svc := start(t, engine, func(cfg *parley.Config) {
+				deaf(cfg)
+				cfg.MaxAccountBytes = 100
+			})
 			other := admit(svc, t, "other")
 			send := func(method, path string, n int, chunked bool) *reply {
 				body := io.Reader(strings.NewReader("GIF89a" + strings.Repeat("x", n-6)))

@@ -63,6 +63,7 @@ type App struct {
 	requests requestIDs
 	shared   resource.Options // of every room
 	webhooks *webhooks
+	closing  sync.Once
 }
 
 // A passage is a route with what the hall keeps beside it.
@@ -200,14 +201,16 @@ func (a *App) FirstKey() string { return a.keyring.first }
 func (a *App) Store() *store.Store { return a.store }
 
 // Close finishes what is in flight and closes the database. Stop serving
-// requests before.
+// requests before. A second Close does nothing.
 func (a *App) Close() error {
-	a.herald.Close()
-	a.stop()
-	a.work.Wait()
-	a.webhooks.close()
-	a.keyring.close()
-	a.ledger.Close()
+	a.closing.Do(func() {
+		a.herald.Close()
+		a.stop()
+		a.work.Wait()
+		a.webhooks.close()
+		a.keyring.close()
+		a.ledger.Close()
+	})
 	return a.store.Close()
 }
 

@@ -9,7 +9,7 @@ import (
 
 // A Subscription is what an endpoint wants to be told.
 type Subscription struct {
-	Types   []string // exact, or a prefix and .*; none means all
+	Types   []string // exact, a prefix and .*, or * for all; none means all
 	Version string   // the API version of its deliveries
 	Enabled bool     // otherwise its deliveries are parked
 }
@@ -26,7 +26,7 @@ func (s *subscriber) wants(typ string) bool {
 		return true
 	}
 	for _, t := range s.Types {
-		if t == typ || strings.HasSuffix(t, ".*") && strings.HasPrefix(typ, t[:len(t)-1]) {
+		if t == typ || t == "*" || strings.HasSuffix(t, ".*") && strings.HasPrefix(typ, t[:len(t)-1]) {
 			return true
 		}
 	}

@@ -2,9 +2,11 @@ package main_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,10 +25,11 @@ import (
 // reaches every endpoint that wants it, the same bytes under the same id, and
 // twice only if it was on its way when the process died.
 const (
-	deliveryKills = 200 // in each engine; a tenth with -short
-	consumers     = 20
-	pace          = 10 * time.Millisecond // between two writes
+	consumers = 20
+	pace      = 10 * time.Millisecond // between two writes
 )
+
+var deliveryKills = flag.Int("delivery-kills", 50, "how often TestDeliveryKill kills the program on each database")
 
 // An arrival is one POST that a consumer got.
 type arrival struct {
@@ -39,6 +42,7 @@ type arrival struct {
 // A sink is all consumers.
 type sink struct {
 	*httptest.Server
+	open     atomic.Int64 // connections
 	mu       sync.Mutex
 	run      int
 	arrivals []arrival
@@ -46,7 +50,7 @@ type sink struct {
 
 func newSink() *sink {
 	s := new(sink)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // cut off by a kill: it did not arrive
@@ -56,7 +60,31 @@ func newSink() *sink {
 		s.arrivals = append(s.arrivals, arrival{n, r.Header.Get("webhook-id"), string(body), s.run})
 		s.mu.Unlock()
 	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed:
+			s.open.Add(-1)
+		}
+	}
+	s.Start()
 	return s
+}
+
+// turn begins the next run, once all that the killed process had sent is noted.
+func (s *sink) turn(t *testing.T) {
+	for end, calm := time.Now().Add(time.Minute), 0; calm < 3; time.Sleep(5 * time.Millisecond) {
+		if calm++; s.open.Load() > 0 {
+			calm = 0
+		}
+		if time.Now().After(end) {
+			t.Fatal("connections outlive the process that made them by a minute")
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run++
 }
 
 // A delivered is a delivery as the service shows it.
@@ -170,8 +198,8 @@ func inspectArrivals(id string, consumer int, e happening, list []arrival) (wron
 	return wrong
 }
 
-// TestDeliveryKill kills the real program while it delivers, two hundred times
-// on each database.
+// TestDeliveryKill kills the real program while it delivers, again and again on
+// each database.
 func TestDeliveryKill(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "parley")
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".")
@@ -210,16 +238,11 @@ func harass(t *testing.T, binary string, flags ...string) {
 		}
 		l.endpoints = append(l.endpoints, made.ID)
 	}
-	n := deliveryKills
-	if testing.Short() {
-		n /= 10
-	}
+	n := *deliveryKills
 	written := 0
 	for range n {
 		written += l.disturb(cmd, c, written)
-		to.mu.Lock()
-		to.run++
-		to.mu.Unlock()
+		to.turn(t)
 		cmd, c = s.begin()
 	}
 	began := time.Now()
