@@ -47,7 +47,7 @@ func (a *App) surface(events []*resource.Route) error {
 	if a.set.LargeFile {
 		a.add(s.largeRoute())
 	}
-	return s.describeAll()
+	return s.prove()
 }
 
 // octets is the one type of the large file.

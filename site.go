@@ -207,15 +207,12 @@ func (s *site) openapi(c *resource.Call) error {
 	return c.Show(etagOf(body), body)
 }
 
-// describeAll builds the descriptions of all versions, so that what cannot be
-// described is found at the start.
-func (s *site) describeAll() error {
-	for _, v := range s.app.calendar.Versions() {
-		if _, err := s.describe(v, false); err != nil {
-			return err
-		}
-	}
-	return nil
+// prove builds the description of the latest version, so that a route that
+// cannot be described is found at the start. The others have the same routes,
+// and are built when somebody asks.
+func (s *site) prove() error {
+	_, err := s.describe(s.app.calendar.Latest(s.app.now()), false)
+	return err
 }
 
 // describe builds a description once.
