@@ -8,12 +8,13 @@
 #   make bench           Parley's own figures
 #   make bench-peers     the same work done by other projects
 #   make bench-bytes     what serving files and ranges costs, beside others
+#   make bench-webhooks  how fast events reach their consumers
 
 # Without a usable git checkout the binary is built without its revision.
 VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 ARGS ?=
 
-.PHONY: build run test lint lint-openapi bench bench-peers bench-bytes clean
+.PHONY: build run test lint lint-openapi bench bench-peers bench-bytes bench-webhooks clean
 
 build:
 	@CGO_ENABLED=0 go build $(VCS) -o bin/parley ./cmd/parley
@@ -38,6 +39,9 @@ bench-peers:
 
 bench-bytes:
 	@go run ./bench/bytes $(ARGS)
+
+bench-webhooks:
+	@go run ./bench/webhooks $(ARGS)
 
 clean:
 	rm -rf bin
