@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -88,17 +89,20 @@ func (b *bench) rush(engine string, endpoints int) (float64, error) {
 		}
 	}
 	var n atomic.Int64
-	began := time.Now()
+	began, cpu := time.Now(), s.cpu()
 	result, err := load.Run(context.Background(), s.addr, load.Plan{Conns: 64, Measure: b.length, Status: 201,
 		Request: func(dst []byte, _ *rand.Rand) []byte { return s.publish(dst, typ, int(n.Add(1))) }})
 	if err != nil {
 		return 0, err
 	}
 	want := int64(result.All) * int64(endpoints)
+	published := time.Since(began)
 	last, ok := to.await(want, 3*time.Minute)
 	if !ok {
 		return 0, fmt.Errorf("%d of %d arrived", to.total.Load(), want)
 	}
+	fmt.Fprintf(os.Stderr, "%d published in %.1f s, %d delivered in %.1f s, %.0f µs of CPU each\n", result.All, published.Seconds(),
+		want, last.Sub(began).Seconds(), float64((s.cpu()-cpu).Microseconds())/float64(want))
 	return float64(want) / last.Sub(began).Seconds(), nil
 }
 

@@ -93,6 +93,15 @@ func (s *service) rss() float64 {
 	return 0
 }
 
+// cpu is the time that the process has had of its core.
+func (s *service) cpu() time.Duration {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond // a tick of Linux
+}
+
 func (s *service) send(method, path, body string) ([]byte, error) {
 	r, err := http.NewRequest(method, s.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {

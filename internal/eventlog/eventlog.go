@@ -27,6 +27,7 @@ type Room struct {
 	schema  Schema
 	own     *resource.Room // types that applications have registered
 	schemas schemas
+	known   known
 	options resource.Options
 	pages   paginate.List
 }

@@ -108,7 +108,7 @@ func (s *schemas) get(text string) (*jsonschema.Schema, error) {
 // check holds data against a schema and returns what is wrong, with pointers
 // that begin with prefix.
 func check(schema *jsonschema.Schema, data []byte, prefix string) []problem.FieldError {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	value, err := tree(data)
 	if err != nil {
 		return []problem.FieldError{{Pointer: prefix, Detail: "is not JSON"}}
 	}

@@ -141,18 +141,14 @@ func (rm *Room) fits(c *resource.Call, p *publication, prefix string) ([]problem
 	if kind := p.Data.Kind(); kind != '{' {
 		return []problem.FieldError{{Pointer: prefix + "/data", Detail: "must be an object"}}, nil
 	}
-	row, err := rm.store.Find(c.Context(), rm.own.Table(), c.Account, "name", p.Type)
+	key := kindKey{c.Account, p.Type}
+	if schema := rm.known.get(key, rm.options.Now()); schema != nil && check(schema, p.Data, "") == nil {
+		return nil, nil
+	}
+	schema, err := rm.readSchema(c.Context(), key)
 	if errors.Is(err, store.ErrNotFound) {
 		return []problem.FieldError{{Pointer: prefix + "/type", Detail: "must be a type that is registered at /event-types"}}, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	var own Own
-	if err := rm.own.Decode(row.Doc, &own); err != nil {
-		return nil, err
-	}
-	schema, err := rm.schemas.get(string(own.Schema))
 	if err != nil {
 		return nil, err
 	}
@@ -165,14 +161,12 @@ func (rm *Room) writes() []*resource.Route {
 	routes := rm.own.Routes()
 	for _, r := range routes {
 		r.Scope = "events:write"
-		if r.Method == http.MethodPost {
-			continue
-		}
 		serve := r.Serve
 		r.Serve = func(c *resource.Call) error {
-			if rm.builtIn(c.Args[0]) != nil {
+			if c.Route.Method != http.MethodPost && rm.builtIn(c.Args[0]) != nil {
 				return problem.Conflict.New("The service itself emits events of this type: it cannot be changed.")
 			}
+			defer rm.known.forget()
 			return serve(c)
 		}
 	}

@@ -1,8 +1,9 @@
 package dispatch
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,11 +12,35 @@ import (
 	"github.com/parley-api/parley/event"
 )
 
-// A target is an endpoint's URL, checked.
+// A target is an endpoint's URL, checked, and what follows from it.
 type target struct {
-	text string
-	url  *url.URL
-	err  error
+	text    string
+	err     error
+	url     *url.URL
+	address string // host and port
+	key     string // of connections that can be used for it
+	head    []byte // how a request over HTTP/1.1 begins
+}
+
+// newTarget checks a URL.
+func newTarget(text, agent string, insecure bool) *target {
+	t := &target{text: text}
+	if t.err = CheckURL(text, insecure); t.err != nil {
+		return t
+	}
+	if t.url, t.err = url.Parse(text); t.err != nil {
+		return t
+	}
+	port := t.url.Port()
+	if port == "" {
+		if port = "443"; t.url.Scheme == "http" {
+			port = "80"
+		}
+	}
+	t.address = net.JoinHostPort(t.url.Hostname(), port)
+	t.key = t.url.Scheme + "://" + t.address
+	t.head = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\nContent-Type: application/json\r\n", t.url.RequestURI(), t.url.Host, agent)
+	return t
 }
 
 // aim returns the target of an endpoint's lane. It is safe without d.mu.
@@ -23,10 +48,7 @@ func (d *Dispatcher) aim(l *lane, e *Endpoint) *target {
 	if t := l.target.Load(); t != nil && t.text == e.URL {
 		return t
 	}
-	t := &target{text: e.URL}
-	if t.err = CheckURL(e.URL, d.o.Insecure); t.err == nil {
-		t.url, t.err = url.Parse(e.URL)
-	}
+	t := newTarget(e.URL, d.o.Agent, d.o.Insecure)
 	l.target.Store(t)
 	return t
 }
@@ -94,9 +116,7 @@ func (d *Dispatcher) falter(o *event.Outcome, now int64, act string, err error) 
 // post makes the POST and judges it.
 func (d *Dispatcher) post(o *event.Outcome, h *held, e *Endpoint, t *target, body []byte, r report) report {
 	started := d.o.Now()
-	ctx, cancel := context.WithTimeout(d.flying, d.o.Timeout)
-	answer := d.client.post(ctx, t.url, h.ID(), started.Unix(), body, e.Sign)
-	cancel()
+	answer := d.client.post(d.flying, time.Now().Add(d.o.Timeout), &post{to: t, id: h.ID(), at: started.Unix(), body: body, sign: e.Sign})
 	ended := d.o.Now()
 	if answer.class != "" && d.flying.Err() != nil { // cut off by Close
 		o.Due = ended.UnixMicro()

@@ -44,7 +44,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	d.closing = true
 	d.mu.Unlock()
 	wg.Wait()
-	d.client.transport.CloseIdleConnections()
+	d.client.close()
 }
 
 // Close stops in good order: no attempt begins any more, those under way go
@@ -153,6 +153,7 @@ func (d *Dispatcher) sweep(ctx context.Context) time.Duration {
 
 // ticker does what must be done now and then.
 func (d *Dispatcher) ticker(ctx context.Context) {
+	aired := d.o.Now() // when idle connections were looked at
 	for every := tickEvery; sleep(ctx, every); {
 		d.mu.Lock()
 		now := d.now()
@@ -164,6 +165,10 @@ func (d *Dispatcher) ticker(ctx context.Context) {
 			every = sweepEvery
 		}
 		d.mu.Unlock()
+		if at := d.o.Now(); at.Sub(aired) > idleMost/4 {
+			aired = at
+			d.client.pool.expire(at.Add(-idleMost))
+		}
 	}
 }
 
