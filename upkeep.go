@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -11,6 +12,7 @@ import (
 	"github.com/parley-api/parley/event"
 	"github.com/parley-api/parley/internal/endpoint"
 	"github.com/parley-api/parley/store"
+	"github.com/parley-api/parley/webhook/dispatch"
 )
 
 const (
@@ -31,6 +33,9 @@ func (w *webhooks) observe(d *event.Delivery, o *event.Outcome) {
 	w.outcomes.WithLabelValues(o.State.String()).Inc()
 	if o.State == event.Delivered {
 		w.lag.Observe(float64(o.Attempt.Started+o.Attempt.Duration-d.Born) / 1e6)
+		if k, ok := w.known.Load(o.Endpoint); ok && k.(*acquaintance).endpoint.FailingSince != 0 {
+			w.known.Delete(o.Endpoint) // it does not fail any more
+		}
 	}
 	if o.Disable == "" {
 		return
@@ -111,6 +116,12 @@ func (w *webhooks) disable(o *event.Outcome) error {
 	var e endpoint.Endpoint
 	if err := w.endpoints.Decode(row.Doc, &e); err != nil || !*e.Enabled {
 		return err
+	}
+	if o.Attempt.Status != http.StatusGone { // what the dispatcher knew may have been old
+		h, err := w.app.store.Health(w.life, o.Endpoint)
+		if err != nil || o.Attempt.Started-h.LastSuccess < dispatch.DisableAfter.Microseconds() {
+			return err
+		}
 	}
 	off := false
 	e.Enabled, e.StatusReason = &off, &o.Disable

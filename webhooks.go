@@ -41,6 +41,7 @@ type webhooks struct {
 	fence      int64
 	dispatcher atomic.Pointer[dispatch.Dispatcher] // nil until it is composed
 	known      sync.Map                            // endpoint → *acquaintance
+	epoch      atomic.Pointer[epoch]
 	tails      tails
 
 	stop  context.CancelFunc
@@ -186,16 +187,45 @@ type acquaintance struct {
 	endpoint *dispatch.Endpoint
 	rev      int64
 	keys     time.Time // when other keys sign; zero: never
+	epoch    int64     // in which it was read
 	until    int64
 }
 
-// acquainted is how long a change on another node can go unnoticed.
-const acquainted = 2 * time.Second
+const (
+	// acquainted is how long what is known of an endpoint is taken for true, if
+	// no endpoint was changed meanwhile.
+	acquainted = time.Minute
+	// unnoticed is how long a change on another node can go unnoticed.
+	unnoticed = time.Second
+)
+
+// An epoch is a time in which no endpoint was changed, as far as is known.
+type epoch struct {
+	number int64
+	until  int64 // when to look again
+}
+
+// present returns the number of the present epoch.
+func (w *webhooks) present(ctx context.Context, now time.Time) (int64, error) {
+	if e := w.epoch.Load(); e != nil && now.UnixMicro() < e.until {
+		return e.number, nil
+	}
+	number, err := w.app.store.EndpointEpoch(ctx)
+	if err != nil {
+		return 0, err
+	}
+	w.epoch.Store(&epoch{number, now.Add(unnoticed).UnixMicro()})
+	return number, nil
+}
 
 // Endpoint implements dispatch.Source.
 func (w *webhooks) Endpoint(ctx context.Context, id int64) (*dispatch.Endpoint, error) {
 	now := w.app.now()
-	if k, ok := w.known.Load(id); ok && now.UnixMicro() < k.(*acquaintance).until {
+	present, err := w.present(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	if k, ok := w.known.Load(id); ok && k.(*acquaintance).epoch == present && now.UnixMicro() < k.(*acquaintance).until {
 		return k.(*acquaintance).endpoint, nil
 	}
 	row, err := w.app.store.Endpoint(ctx, id)
@@ -218,7 +248,7 @@ func (w *webhooks) Endpoint(ctx context.Context, id int64) (*dispatch.Endpoint, 
 	if err != nil {
 		return nil, err
 	}
-	known := &acquaintance{rev: row.Rev, keys: until, until: now.Add(acquainted).UnixMicro(), endpoint: &dispatch.Endpoint{
+	known := &acquaintance{rev: row.Rev, keys: until, epoch: present, until: now.Add(acquainted).UnixMicro(), endpoint: &dispatch.Endpoint{
 		ID: id, URL: e.URL, Enabled: *e.Enabled, InFlight: int(*e.InFlight), FailingSince: health.Failing,
 		Sign: func(dst []byte, id string, at int64, body []byte) []byte {
 			out, err := webhook.AppendSignatures(dst, secrets, id, at, body)
@@ -244,6 +274,7 @@ func (w *webhooks) Endpoint(ctx context.Context, id int64) (*dispatch.Endpoint, 
 // changed is told by the writer that an endpoint was made, changed or deleted.
 func (w *webhooks) changed(id int64, now *store.Subscription) {
 	w.known.Delete(id)
+	w.epoch.Store(nil)
 	if d := w.dispatcher.Load(); d == nil {
 		return
 	}

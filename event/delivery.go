@@ -111,6 +111,12 @@ type Attempt struct {
 	Response []byte // the first bytes of the response's body
 }
 
+// A Want is how many deliveries of an endpoint are wanted.
+type Want struct {
+	Endpoint int64
+	N        int
+}
+
 // An Outcome is what became of a claimed delivery.
 type Outcome struct {
 	Seq, Endpoint, Account int64

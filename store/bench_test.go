@@ -248,7 +248,7 @@ func BenchmarkClaim(b *testing.B) {
 				queue := s.Queue(2)
 				b.ReportAllocs()
 				for b.Loop() {
-					list, err := queue.Claim(b.Context(), 1, 64, store.Lease)
+					list, err := queue.Claim(b.Context(), []event.Want{{Endpoint: 1, N: 64}}, store.Lease)
 					if err != nil || len(list) != 64 {
 						b.Fatal(len(list), err)
 					}

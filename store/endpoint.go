@@ -2,9 +2,15 @@ package store
 
 import "context"
 
+// EndpointEpoch returns a number that is another one after any endpoint was
+// made, changed or deleted, by whichever node.
+func (s *Store) EndpointEpoch(ctx context.Context) (int64, error) {
+	return s.number(ctx, "SELECT endpoints FROM clock")
+}
+
 // Endpoint returns the row of an endpoint, whosever it is, or ErrNotFound.
 func (s *Store) Endpoint(ctx context.Context, id int64) (Row, error) {
-	as, err := s.number(ctx, "SELECT endpoints FROM clock")
+	as, err := s.EndpointEpoch(ctx)
 	if err != nil {
 		return Row{}, err
 	}

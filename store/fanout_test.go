@@ -217,7 +217,7 @@ func TestOrphans(t *testing.T) {
 		if err := s.Queue(1).Orphans(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := s.Queue(2).Claim(t.Context(), 1, 5000, Lease); err != nil || len(list) != 0 {
+		if list, err := s.Queue(2).Claim(t.Context(), []event.Want{{Endpoint: 1, N: 5000}}, Lease); err != nil || len(list) != 0 {
 			t.Errorf("%d claimed, %v, want none while the claims are this process's", len(list), err)
 		}
 		if err := s.Queue(2).Orphans(t.Context()); err != nil {
@@ -227,7 +227,7 @@ func TestOrphans(t *testing.T) {
 		if _, shared := s.engine.(*postgresEngine); shared {
 			want = 0 // another node's, perhaps
 		}
-		if list, err := s.Queue(2).Claim(t.Context(), 1, 5000, Lease); err != nil || len(list) != want {
+		if list, err := s.Queue(2).Claim(t.Context(), []event.Want{{Endpoint: 1, N: 5000}}, Lease); err != nil || len(list) != want {
 			t.Errorf("%d claimed, %v, want %d", len(list), err, want)
 		}
 	})

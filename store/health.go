@@ -61,12 +61,25 @@ func (t *tallies) note(outcomes []event.Outcome) {
 	}
 }
 
-func (t *tallies) take() map[int64]*Health {
+func (t *tallies) count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := t.of
-	t.of = nil
-	return of
+	return len(t.of)
+}
+
+// take removes some.
+func (t *tallies) take(most int) map[int64]*Health {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	some := make(map[int64]*Health, min(most, len(t.of)))
+	for endpoint, h := range t.of {
+		if len(some) == most {
+			break
+		}
+		some[endpoint] = h
+		delete(t.of, endpoint)
+	}
+	return some
 }
 
 // back takes in what could not be written.
@@ -110,7 +123,7 @@ func scanHealth(c cursor) Health {
 }
 
 const (
-	healthSlice = 500
+	healthSlice = 64 // so that others do not wait long
 
 	addHealthSQL  = "INSERT INTO health AS h (endpoint, delivered, failed, last_success, last_failure, failing) VALUES ($1, $2, $3, $4, $5, $6)" + addHealth
 	addHealthsSQL = `INSERT INTO health AS h (endpoint, delivered, failed, last_success, last_failure, failing)
@@ -123,22 +136,30 @@ const (
 		failing = CASE WHEN h.failing = 0 OR excluded.last_success >= h.failing THEN excluded.failing ELSE h.failing END`
 )
 
-// flushHealth writes what was gathered.
+// flushHealth writes what was gathered, in slices.
 func (s *Store) flushHealth(ctx context.Context) error {
-	s.health.writing.Lock()
-	defer s.health.writing.Unlock()
-	of := s.health.take()
-	// Always in one order, so that nodes do not wait for each other.
-	for part := range slices.Chunk(slices.Sorted(maps.Keys(of)), healthSlice) {
-		if err := s.work(ctx, func(db session) error { return writeHealth(db, part, of) }); err != nil {
-			s.health.back(of)
+	for range s.health.count()/healthSlice + 1 { // what comes meanwhile is for the next time
+		if n, err := s.flushSome(ctx); err != nil || n < healthSlice {
 			return err
-		}
-		for _, endpoint := range part {
-			delete(of, endpoint)
 		}
 	}
 	return nil
+}
+
+func (s *Store) flushSome(ctx context.Context) (int, error) {
+	s.health.writing.Lock()
+	defer s.health.writing.Unlock()
+	of := s.health.take(healthSlice)
+	if len(of) == 0 {
+		return 0, nil
+	}
+	// Always in one order, so that nodes do not wait for each other.
+	endpoints := slices.Sorted(maps.Keys(of))
+	if err := s.work(ctx, func(db session) error { return writeHealth(db, endpoints, of) }); err != nil {
+		s.health.back(of)
+		return 0, err
+	}
+	return len(of), nil
 }
 
 func writeHealth(db session, endpoints []int64, of map[int64]*Health) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,75 +24,134 @@ func (s *Store) Queue(fence int64) *Queue { return &Queue{s, fence} }
 
 // claimSQL selects apart from the update, so that it is done once and no more
 // rows are locked than are claimed.
-const claimSQL = `WITH c AS (SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due <= $2 ORDER BY due, seq LIMIT $3{lock})
-	UPDATE delivery SET fence = $4, due = $5 WHERE endpoint = $1 AND seq IN (SELECT seq FROM c) RETURNING ` + claimColumns
+const (
+	claimSQL = `WITH c AS (SELECT seq FROM delivery WHERE endpoint = $1 AND state < 2 AND due <= $2 ORDER BY due, seq LIMIT $3)
+		UPDATE delivery SET fence = $4, due = $5 WHERE endpoint = $1 AND seq IN (SELECT seq FROM c) RETURNING ` + claimColumns
+	claimsSQL = `WITH c AS (SELECT w.endpoint, n.seq FROM unnest($1::bigint[]) AS w (endpoint) CROSS JOIN LATERAL
+		(SELECT d.seq FROM delivery AS d WHERE d.endpoint = w.endpoint AND d.state < 2 AND d.due <= $2 ORDER BY d.due, d.seq LIMIT $3 FOR UPDATE SKIP LOCKED) AS n)
+		UPDATE delivery AS d SET fence = $4, due = $5 FROM c WHERE d.endpoint = c.endpoint AND d.seq = c.seq
+		RETURNING d.endpoint, d.seq, d.account, d.version, d.state, d.tries, d.spent, d.born, d.due, d.fence`
+)
 
-// Claim leases up to n deliveries of an endpoint, with their events: those that
-// became due first, in order of their events. It never gives what another has
-// claimed and whose lease has not ended.
-func (q *Queue) Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error) {
+// Claim leases deliveries that are due, with their events: of each endpoint up
+// to so many as are wanted, those that became due first, in order of their
+// events. It never gives what another has claimed and whose lease has not
+// ended.
+func (q *Queue) Claim(ctx context.Context, wants []event.Want, lease time.Duration) ([]event.Delivery, error) {
 	s := q.store
 	var list []event.Delivery
 	err := s.work(ctx, func(db session) error {
 		list = list[:0]
 		now := s.now()
-		err := db.query(skipLocked(db, claimSQL), []any{endpoint, now, int64(n), q.fence, now + lease.Microseconds()},
-			func(c cursor) { list = append(list, scanClaim(c)) })
-		if err != nil || len(list) == 0 {
+		take := func(c cursor) { list = append(list, scanClaim(c)) }
+		if err := claim(db, wants, now, q.fence, now+lease.Microseconds(), take); err != nil || len(list) == 0 {
 			return err
 		}
-		slices.SortFunc(list, func(a, b event.Delivery) int { return cmp.Compare(a.Seq, b.Seq) })
+		slices.SortFunc(list, func(a, b event.Delivery) int {
+			return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Seq, b.Seq))
+		})
 		return attach(db, list)
 	})
 	return list, err
 }
 
-// attach gives the deliveries of one account their events.
-func attach(db session, list []event.Delivery) error {
-	account := list[0].Account
-	found := make(map[int64]*event.Event, len(list))
-	read := func(c cursor) {
-		e := scanEvent(c, account)
-		found[e.Seq] = &e
-	}
-	if isPostgres(db) {
-		seqs := pick(list, func(d event.Delivery) int64 { return d.Seq })
-		if err := db.query(eventSQL+" WHERE account = $1 AND seq = ANY($2::bigint[])", []any{account, seqs}, read); err != nil {
-			return err
-		}
-	} else {
-		for i := range list {
-			if err := db.query(eventSQL+" WHERE account = $1 AND seq = $2", []any{account, list[i].Seq}, read); err != nil {
+// claim selects and marks. PostgreSQL is asked once for all endpoints of which
+// the same number is wanted.
+func claim(db session, wants []event.Want, now, fence, until int64, take func(cursor)) error {
+	if !isPostgres(db) {
+		for _, w := range wants {
+			if err := db.query(claimSQL, []any{w.Endpoint, now, int64(w.N), fence, until}, take); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-	for i := range list {
-		list[i].Event = found[list[i].Seq]
+	groups := make(map[int][]int64, 1)
+	for _, w := range wants {
+		groups[w.N] = append(groups[w.N], w.Endpoint)
+	}
+	for _, n := range slices.Sorted(maps.Keys(groups)) {
+		if err := db.query(claimsSQL, []any{groups[n], now, int64(n), fence, until}, take); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// dueSQL walks from endpoint to endpoint, without reading what lies between.
-const dueSQL = endpointsSQL + `SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL`
+// attach gives deliveries their events, each of which is read once.
+func attach(db session, list []event.Delivery) error {
+	type key struct{ account, seq int64 }
+	found := make(map[key]*event.Event, len(list))
+	seqs := make(map[int64][]int64) // by account
+	for i := range list {
+		k := key{list[i].Account, list[i].Seq}
+		if _, is := found[k]; !is {
+			found[k] = nil
+			seqs[k.account] = append(seqs[k.account], k.seq)
+		}
+	}
+	for account, some := range seqs {
+		read := func(c cursor) {
+			e := scanEvent(c, account)
+			found[key{account, e.Seq}] = &e
+		}
+		if err := readEvents(db, account, some, read); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		list[i].Event = found[key{list[i].Account, list[i].Seq}]
+	}
+	return nil
+}
 
-// endpointsSQL are the endpoints that have open deliveries, and a NULL.
-const endpointsSQL = `WITH RECURSIVE e (endpoint) AS (
-	SELECT min(endpoint) FROM delivery WHERE state < 2
+func readEvents(db session, account int64, seqs []int64, read func(cursor)) error {
+	if isPostgres(db) {
+		return db.query(eventSQL+" WHERE account = $1 AND seq = ANY($2::bigint[])", []any{account, seqs}, read)
+	}
+	for _, seq := range seqs {
+		if err := db.query(eventSQL+" WHERE account = $1 AND seq = $2", []any{account, seq}, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachEndpoint walks from endpoint to endpoint that has open deliveries,
+// without reading what lies between: as e, which ends with a NULL.
+const eachEndpoint = `WITH RECURSIVE e (endpoint) AS (
+	SELECT min(endpoint) FROM delivery WHERE state < 2{after}
 	UNION ALL
-	SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL
+	SELECT (SELECT min(d.endpoint) FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint) FROM e WHERE e.endpoint IS NOT NULL{slice}
 ) `
 
 // On PostgreSQL an order that one index has keeps it from another, in which it
-// would walk past all that is not open.
-const postgresEndpointsSQL = `WITH RECURSIVE e AS (
-	(SELECT endpoint, due FROM delivery WHERE state < 2 ORDER BY endpoint, due LIMIT 1)
+// would walk past all that is not open. It makes no more rows of e than are
+// fetched, so that the limit can stand outside.
+const postgresEachEndpoint = `WITH RECURSIVE e AS (
+	(SELECT endpoint, due FROM delivery WHERE state < 2{after} ORDER BY endpoint, due LIMIT 1)
 	UNION ALL
 	SELECT n.endpoint, n.due FROM e CROSS JOIN LATERAL
 	(SELECT d.endpoint, d.due FROM delivery AS d WHERE d.state < 2 AND d.endpoint > e.endpoint ORDER BY d.endpoint, d.due LIMIT 1) AS n
 ) `
 
-const postgresDueSQL = postgresEndpointsSQL + "SELECT endpoint, due FROM e"
+var (
+	all  = strings.NewReplacer("{after}", "", "{slice}", "")
+	some = strings.NewReplacer("{after}", " AND endpoint > $1", "{slice}", " LIMIT $2")
+
+	endpointsSQL         = all.Replace(eachEndpoint)
+	postgresEndpointsSQL = all.Replace(postgresEachEndpoint)
+	dueSQL               = some.Replace(eachEndpoint) + "SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL"
+	postgresDueSQL       = some.Replace(postgresEachEndpoint) + "SELECT endpoint, due FROM e LIMIT $2"
+)
+
+// A sweep looks at so many endpoints in one go, and then lets others have the
+// database and the processor. It does not just yield: to a goroutine that is
+// always ready to run, the Go scheduler prefers no network.
+const (
+	dueSlice = 128
+	dueRest  = time.Millisecond
+)
 
 // Due returns the endpoints that have a delivery which is due and not claimed,
 // or whose claim has ended, and when the next of the others is due.
@@ -102,13 +162,21 @@ func (q *Queue) Due(ctx context.Context) (endpoints []int64, next time.Time, err
 		sql = postgresDueSQL
 	}
 	now, soonest := s.now(), event.Parked
-	err = s.read(ctx, sql, nil, func(c cursor) {
-		if due := c.int(1); due <= now {
-			endpoints = append(endpoints, c.int(0))
-		} else {
-			soonest = min(soonest, due)
+	for after, n := int64(0), dueSlice; n == dueSlice && err == nil; {
+		if after != 0 {
+			time.Sleep(dueRest)
 		}
-	})
+		n = 0
+		err = s.read(ctx, sql, []any{after, int64(dueSlice)}, func(c cursor) {
+			n++
+			after = c.int(0)
+			if due := c.int(1); due <= now {
+				endpoints = append(endpoints, after)
+			} else {
+				soonest = min(soonest, due)
+			}
+		})
+	}
 	if soonest < event.Parked {
 		next = time.UnixMicro(soonest)
 	}
@@ -243,7 +311,7 @@ func (q *Queue) Orphans(ctx context.Context) error {
 	return nil
 }
 
-const orphanSQL = endpointsSQL + `SELECT d.endpoint, d.seq, d.fence FROM e CROSS JOIN delivery AS d
+var orphanSQL = endpointsSQL + `SELECT d.endpoint, d.seq, d.fence FROM e CROSS JOIN delivery AS d
 	WHERE d.endpoint = e.endpoint AND d.state < 2 AND d.due > $1 AND d.due < $2 AND d.fence <> 0 AND d.fence <> $3`
 
 // A deliveryKey names a delivery, and who had claimed it.

@@ -151,7 +151,11 @@ func one(s *service, to *sink, conns chan net.Conn, typ string, n int) error {
 		return err
 	}
 	buf := make([]byte, 8192)
+	t0 := time.Now()
 	got, err := c.Read(buf)
+	to.mu.Lock()
+	to.pub = append(to.pub, time.Since(t0))
+	to.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -249,10 +253,13 @@ func (b *bench) many(engine string) error {
 		if err := populate(s, to, types, bad); err != nil {
 			return 0, 0, 0, err
 		}
-		if _, err := steady(s, to, 20, 15*time.Second, types...); err != nil { // warm
+		if _, err := steady(s, to, 20, 30*time.Second, types...); err != nil { // warm: who hangs is found out, one after the other
 			return 0, 0, 0, err
 		}
 		took, err := steady(s, to, 20, 20*time.Second, types...)
+		for _, p := range []int{50, 90, 95, 98, 99} {
+			fmt.Fprintf(os.Stderr, "p%d %.1f(%.1f) ", p, ms(percentile(took, p)), ms(percentile(to.pub, p)))
+		}
 		return percentile(took, 99), len(took), s.rss(), err
 	}
 	alone, few, _, err := measure(false)

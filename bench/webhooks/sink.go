@@ -21,6 +21,7 @@ type sink struct {
 	mu   sync.Mutex
 	sent map[int]time.Time // when an event was published
 	took []time.Duration   // from publish to arrival
+	pub []time.Duration
 	last time.Time
 }
 
@@ -91,6 +92,7 @@ func (s *sink) reset() {
 	defer s.mu.Unlock()
 	clear(s.sent)
 	s.took = nil
+	s.pub = nil
 	s.total.Store(0)
 }
 

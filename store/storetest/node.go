@@ -112,7 +112,7 @@ func nodeClaims(b *bench) {
 		claimers.Go(func() {
 			queue := []*post{p, q}[i%2].Queue()
 			for none := 0; none < 3; {
-				list, err := queue.Claim(p.ctx, ids[0], 17, time.Hour)
+				list, err := queue.Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 17}}, time.Hour)
 				if err != nil {
 					b.Errorf("claim: %v", err)
 					return

@@ -145,7 +145,7 @@ func (p *post) Queue() *store.Queue { return p.S.Queue(p.Taker.fence) }
 // Claim claims what must be claimable.
 func (p *post) Claim(endpoint int64, n int) []event.Delivery {
 	p.Helper()
-	list, err := p.Queue().Claim(p.ctx, endpoint, n, store.Lease)
+	list, err := p.Queue().Claim(p.ctx, []event.Want{{Endpoint: endpoint, N: n}}, store.Lease)
 	if err != nil {
 		p.Fatalf("Claim: %v", err)
 	}

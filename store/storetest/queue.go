@@ -13,6 +13,7 @@ import (
 func queueCases() []rule {
 	return []rule{
 		{"claims", "a delivery is sent when it is due, by one sender, with what it has to say", claims},
+		{"claims of several", "endpoints that fail are many, and share a call", claimsOfSeveral},
 		{"the order of claims", "what has waited longest is sent first", claimOrder},
 		{"leases", "what a sender that died had claimed is sent by another, and not before", leases},
 		{"what is due", "a sender looks at endpoints that have something to send and sleeps until there is more", dues},
@@ -48,10 +49,24 @@ func claims(b *bench) {
 		d.Event = nil
 		b.Same("what is claimed is what is written", d, p.Delivery(d.Seq, ids[0]).Delivery)
 	}
-	b.Same("by another", deliverySeqs(must(p.S.Queue(8).Claim(p.ctx, ids[0], 100, time.Second))(b)), seqs[2:])
+	b.Same("by another", deliverySeqs(must(p.S.Queue(8).Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 100}}, time.Second))(b)), seqs[2:])
 	b.Same("none is left", len(p.Claim(ids[0], 100)), 0)
 	b.Same("of an endpoint that is not there", len(p.Claim(99, 100)), 0)
 	b.Same("of the other endpoint", deliverySeqs(p.Claim(ids[1], 100)), seqs)
+}
+
+func claimsOfSeveral(b *bench) {
+	p, ids := unclaimed(b, all(), all(), all())
+	seqs := []int64{p.Tell("a.b"), p.Tell("a.b"), p.Tell("a.b")}
+	p.Claim(ids[1], 2)
+	wants := []event.Want{{Endpoint: ids[2], N: 1}, {Endpoint: ids[1], N: 5}, {Endpoint: ids[0], N: 2}, {Endpoint: 99, N: 1}}
+	list := must(p.Queue().Claim(p.ctx, wants, store.Lease))(b)
+	got := make(map[int64][]int64)
+	for _, d := range list {
+		b.Same("the event", d.Event.Seq, d.Seq)
+		got[d.Endpoint] = append(got[d.Endpoint], d.Seq)
+	}
+	b.Same("each has as many as were wanted and are there", got, map[int64][]int64{ids[0]: seqs[:2], ids[1]: seqs[2:], ids[2]: seqs[:1]})
 }
 
 func claimOrder(b *bench) {
@@ -80,16 +95,16 @@ func leases(b *bench) {
 	p, ids := unclaimed(b, all())
 	seq := p.Tell("a.b")
 	other := p.S.Queue(8)
-	must(other.Claim(p.ctx, ids[0], 1, time.Second))(b)
+	must(other.Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 1}}, time.Second))(b)
 	b.clock.Add(999_999)
 	b.Same("while the lease lasts", len(p.Claim(ids[0], 1)), 0)
 	b.clock.Add(1)
 	b.Same("when it has ended", deliverySeqs(p.Claim(ids[0], 1)), []int64{seq})
 	b.Same("whose it is now", p.Delivery(seq, ids[0]).Fence, int64(7))
 	p.Restart()
-	b.Same("after a restart the lease lasts", len(must(p.S.Queue(9).Claim(p.ctx, ids[0], 1, time.Second))(b)), 0)
+	b.Same("after a restart the lease lasts", len(must(p.S.Queue(9).Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 1}}, time.Second))(b)), 0)
 	b.clock.Add(store.Lease.Microseconds())
-	b.Same("until it has ended", len(must(p.S.Queue(9).Claim(p.ctx, ids[0], 1, time.Second))(b)), 1)
+	b.Same("until it has ended", len(must(p.S.Queue(9).Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 1}}, time.Second))(b)), 1)
 	b.Same("attempts are not spent by it", p.Delivery(seq, ids[0]).Spent, 0)
 }
 
@@ -277,7 +292,7 @@ func extends(b *bench) {
 	p.Tell("a.b")
 	p.Tell("a.b")
 	mine := p.Claim(ids[0], 1)
-	theirs := must(p.S.Queue(8).Claim(p.ctx, ids[0], 1, store.Lease))(b)
+	theirs := must(p.S.Queue(8).Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 1}}, store.Lease))(b)
 	free := p.Deliveries()[2].Delivery
 	b.clock.Add(store.Lease.Microseconds() / 2)
 	if err := p.Queue().Extend(p.ctx, append(append(mine, theirs...), free), store.Lease); err != nil {
@@ -293,7 +308,7 @@ func extends(b *bench) {
 	lease := store.Lease.Microseconds()
 	b.Same("due", due, []int64{lease + lease/2, lease, 0})
 	b.clock.Store(start + lease)
-	b.Same("what others can claim", len(must(p.S.Queue(9).Claim(p.ctx, ids[0], 9, time.Second))(b)), 2)
+	b.Same("what others can claim", len(must(p.S.Queue(9).Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 9}}, time.Second))(b)), 2)
 	p.Settle(p.outcome(mine[0].Seq, ids[0], event.Delivered))
 	if err := p.Queue().Extend(p.ctx, mine, store.Lease); err != nil {
 		b.Fatal(err)
@@ -318,7 +333,7 @@ func queueClosed(b *bench) {
 	p, ids := unclaimed(b, all())
 	q := p.Queue()
 	p.S.Close()
-	_, err := q.Claim(p.ctx, ids[0], 1, time.Second)
+	_, err := q.Claim(p.ctx, []event.Want{{Endpoint: ids[0], N: 1}}, time.Second)
 	b.Is(err, store.ErrClosed)
 	_, _, err = q.Due(p.ctx)
 	b.Is(err, store.ErrClosed)

@@ -166,12 +166,12 @@ func reason(a *event.Attempt) string {
 	return "answered " + strconv.Itoa(a.Status)
 }
 
-// disableAfter is how long an endpoint may fail before it is disabled.
-const disableAfter = 5 * 24 * time.Hour
+// DisableAfter is how long an endpoint may fail before it is disabled.
+const DisableAfter = 5 * 24 * time.Hour
 
 // tire disables an endpoint that has failed for too long.
 func (d *Dispatcher) tire(o *event.Outcome, a *event.Attempt, e *Endpoint) {
-	if e.FailingSince != 0 && a.Started+a.Duration-e.FailingSince >= disableAfter.Microseconds() {
+	if e.FailingSince != 0 && a.Started+a.Duration-e.FailingSince >= DisableAfter.Microseconds() {
 		o.Disable = "no delivery has succeeded for 5 days"
 	}
 }

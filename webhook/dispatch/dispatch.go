@@ -38,11 +38,12 @@ import (
 // claim and sets Fence, so that a claim that nobody extends or settles becomes
 // due again by itself.
 type Queue interface {
-	// Claim leases up to n open deliveries of one endpoint that are due,
-	// those that have been due longest first. They come back with Fence set
-	// and Due at the end of the claim. What it returns is claimed by nobody
-	// else until then.
-	Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error)
+	// Claim leases open deliveries that are due: of each endpoint that is
+	// wanted, which are different ones, up to so many, those that have been
+	// due longest first. They come back with Fence set and Due at the end of
+	// the claim, those of one endpoint in the order of their events. What it
+	// returns is claimed by nobody else until then.
+	Claim(ctx context.Context, wants []event.Want, lease time.Duration) ([]event.Delivery, error)
 
 	// Due returns the endpoints that have an open delivery that is due, in any
 	// order and each once, and when the next of the other deliveries becomes
@@ -210,12 +211,10 @@ func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := Stats{Lanes: len(d.lanes), Unsettled: len(d.outcomes) + len(d.settling)}
+	s.InFlight = len(d.flights)
 	for _, f := range d.flights {
-		if !f.claim {
-			s.InFlight++
-			if f.pool == failing {
-				s.Failing++
-			}
+		if f.pool == failing {
+			s.Failing++
 		}
 	}
 	s.Queued = d.held[0] + d.held[1] - s.InFlight

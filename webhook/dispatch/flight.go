@@ -2,13 +2,10 @@ package dispatch
 
 import "github.com/parley-api/parley/event"
 
-// A flight is one thing under way that has a place among the connections: an
-// attempt, or the claim of more deliveries for a lane.
+// A flight is an attempt under way, which has a place among the connections.
 type flight struct {
 	lane    *lane
 	held    held
-	claim   bool
-	n       int   // how many to claim
 	pool    class // whose connections it counts in
 	late    bool
 	started int64
@@ -23,18 +20,19 @@ func (d *Dispatcher) own(c class) int {
 	return max(1, d.o.Connections/8)
 }
 
-// room reports whether a class may use one more connection: whether so many
-// are free that the others could still have their own parts. Attempts that
-// have left the prompt ones because they take long may fill the parts of
-// others, but never exceed the bound on all.
-func (d *Dispatcher) room(c class) bool {
-	free := d.o.Connections - len(d.flights)
+// places is how many more connections a class may use: so many that the others
+// could still have their own parts. Attempts that have left the prompt ones
+// because they take long may fill the parts of others, but never exceed the
+// bound on all.
+func (d *Dispatcher) places(c class) int {
+	left := d.o.Connections - len(d.flights)
+	free := left
 	for other := range classes {
 		if other != c {
 			free -= max(0, d.own(other)-d.using[other])
 		}
 	}
-	return free > 0 || d.using[c] < d.own(c) && len(d.flights) < d.o.Connections
+	return max(free, min(left, d.own(c)-d.using[c]))
 }
 
 // fill begins all that can be begun. It wants d.mu.
@@ -42,6 +40,7 @@ func (d *Dispatcher) fill() {
 	for f := d.pick(); f != nil; f = d.pick() {
 		go d.fly(f)
 	}
+	d.fetch()
 }
 
 // pick takes a place for the next flight, the lanes of each class taking
@@ -51,7 +50,7 @@ func (d *Dispatcher) pick() *flight {
 		return nil
 	}
 	for c := range classes {
-		if !d.room(c) {
+		if d.ready[c].n == 0 || d.places(c) <= 0 || !d.paced(c) {
 			continue
 		}
 		for r := &d.ready[c]; r.n > 0; {
@@ -75,14 +74,6 @@ func (d *Dispatcher) board(l *lane) *flight {
 		return nil
 	}
 	now := d.now()
-	if l.wantsClaim() {
-		l.claiming, l.woken = true, false
-		most := d.allowance(l)
-		n := min(most-most/4-l.held, d.o.Memory-d.held[0]-d.held[1], claimMost)
-		f := d.launch(l, now)
-		f.claim, f.n = true, max(1, n)
-		return f
-	}
 	for l.queue.n > 0 {
 		h := l.queue.pop()
 		if h.until <= now { // somebody else may have it by now
@@ -135,39 +126,9 @@ func (d *Dispatcher) land(f *flight) {
 // fly runs a flight and goes on with others while there are any.
 func (d *Dispatcher) fly(f *flight) {
 	for f != nil {
-		if f.claim {
-			f = d.fetch(f)
-		} else {
-			f = d.send(f)
-		}
+		f = d.send(f)
 	}
 }
-
-// fetch claims deliveries for a lane.
-func (d *Dispatcher) fetch(f *flight) *flight {
-	l, n := f.lane, f.n
-	before := d.now()
-	list, err := d.queue.Claim(d.base, l.id, n, d.o.Lease)
-	if err != nil && d.base.Err() == nil {
-		d.o.Log.Warn("claiming deliveries", "endpoint", l.id, "error", err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l.claiming = false
-	l.backlog = l.woken || err != nil || len(list) >= n
-	now := d.now()
-	if err != nil {
-		d.pause(l, now, now+second, "")
-	}
-	until := before + d.o.Lease.Microseconds()
-	for i := range list {
-		d.hold(l, 1)
-		d.accept(l, held{list[i], until}, now)
-	}
-	return d.turn(f, l)
-}
-
-const second = 1_000_000 // in microseconds
 
 // turn ends a flight and takes the next. It wants d.mu.
 func (d *Dispatcher) turn(f *flight, l *lane) *flight {
@@ -197,7 +158,7 @@ func (d *Dispatcher) send(f *flight) *flight {
 		f.late = false
 	}
 	d.learn(l, &r)
-	d.settle(o, h.until)
+	d.settle(l, o, h.until)
 	now := d.now()
 	switch {
 	case o.Due == event.Parked:
@@ -230,7 +191,7 @@ func (d *Dispatcher) requeue(f *flight) *flight {
 func (d *Dispatcher) overdue(now int64) {
 	limit := now - d.o.Patience.Microseconds()
 	for _, f := range d.flights {
-		if f.late || f.claim || f.started > limit {
+		if f.late || f.started > limit {
 			continue
 		}
 		f.late = true

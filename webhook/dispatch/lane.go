@@ -22,7 +22,6 @@ const (
 const (
 	defaultInFlight = 8
 	strikesToFail   = 2 // unanswered attempts in a row that make a lane failing
-	claimMost       = 256
 	forgetAfter     = 15 * time.Minute
 )
 
@@ -49,8 +48,10 @@ type lane struct {
 
 	backlog  bool // the table has or may have more that is due
 	claiming bool
+	fetched  int   // what the claim has brought
 	woken    bool  // there was news of a backlog during the claim
 	listed   class // the list of ready lanes that it stands in; classes: none
+	wanting  class // the list of lanes that want a claim; classes: none
 	paused   int64 // when it may go on, in microseconds; 0: it is not paused
 	idle     int64 // when it was last used
 
@@ -61,7 +62,7 @@ type lane struct {
 func (d *Dispatcher) lane(endpoint int64) *lane {
 	l := d.lanes[endpoint]
 	if l == nil {
-		l = &lane{id: endpoint, class: fresh, full: defaultInFlight, limit: 1, listed: classes, idle: d.now()}
+		l = &lane{id: endpoint, class: fresh, full: defaultInFlight, limit: 1, listed: classes, wanting: classes, idle: d.now()}
 		d.lanes[endpoint] = l
 	}
 	return l
@@ -117,6 +118,10 @@ func (d *Dispatcher) classify(l *lane, c class) {
 		l.listed = c // pick passes over the entry in the old list
 		d.ready[c].push(l)
 	}
+	if l.wanting != classes && l.wanting != c {
+		l.wanting = c
+		d.wanting[c].push(l)
+	}
 }
 
 // accept queues a delivery that is counted already.
@@ -132,7 +137,7 @@ func (d *Dispatcher) accept(l *lane, h held, now int64) {
 // giveBack returns a delivery to the table without an attempt.
 func (d *Dispatcher) giveBack(l *lane, h held, due int64, reason string) {
 	d.hold(l, -1)
-	d.settle(&event.Outcome{
+	d.settle(l, &event.Outcome{
 		Seq: h.Seq, Endpoint: h.Endpoint, Account: h.Account, Fence: h.Fence,
 		State: h.State, Due: due, Reason: reason,
 	}, h.until)
@@ -156,14 +161,18 @@ func (l *lane) wantsClaim() bool {
 	return l.backlog && !l.claiming && l.queue.n <= l.limit/2
 }
 
-// enlist puts a lane among the ready ones if it could begin something.
+// enlist puts a lane among those that could begin something.
 func (d *Dispatcher) enlist(l *lane) {
-	if l.listed != classes || l.paused != 0 || d.closing {
+	if l.paused != 0 || d.closing || l.flying >= l.limit {
 		return
 	}
-	if l.flying < l.limit && (l.queue.n > 0 || l.wantsClaim()) {
+	if l.queue.n > 0 && l.listed == classes {
 		l.listed = l.class
 		d.ready[l.class].push(l)
+	}
+	if l.wanting == classes && l.wantsClaim() {
+		l.wanting = l.class
+		d.wanting[l.class].push(l)
 	}
 }
 
@@ -250,7 +259,7 @@ func (d *Dispatcher) forget(now int64) {
 		if looked++; looked > 500 {
 			return
 		}
-		if l.held == 0 && !l.backlog && !l.claiming && l.listed == classes && l.paused == 0 && now-l.idle > forgetAfter.Microseconds() {
+		if l.held == 0 && !l.backlog && !l.claiming && l.listed == classes && l.wanting == classes && l.paused == 0 && now-l.idle > forgetAfter.Microseconds() {
 			delete(d.lanes, id)
 		}
 	}

@@ -3,8 +3,11 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-api/parley/event"
@@ -16,12 +19,12 @@ func TestRoom(t *testing.T) {
 	for range 200 {
 		d := New(nil, nil, &Options{Connections: 64})
 		for range 1000 { // the others take what they can
-			if c := class(rand.N(3)) + 1; d.room(c) {
+			if c := class(rand.N(3)) + 1; d.places(c) > 0 {
 				d.launch(&lane{class: c}, 0)
 			}
 		}
 		took := 0
-		for ; d.room(prompt); took++ {
+		for ; d.places(prompt) > 0; took++ {
 			d.launch(&lane{class: prompt}, 0)
 		}
 		if took < 16 || len(d.flights) > 64 {
@@ -31,7 +34,7 @@ func TestRoom(t *testing.T) {
 	d := New(nil, nil, &Options{Connections: 64})
 	for c := range classes {
 		n := 0
-		for ; d.room(c); n++ {
+		for ; d.places(c) > 0; n++ {
 			d.launch(&lane{class: c}, 0)
 		}
 		if n < d.own(c) {
@@ -43,7 +46,7 @@ func TestRoom(t *testing.T) {
 	}
 	d = New(nil, nil, &Options{Connections: 1})
 	for c := range classes {
-		if !d.room(c) {
+		if d.places(c) <= 0 {
 			t.Errorf("class %d: got no room of one connection", c)
 		}
 	}
@@ -115,23 +118,102 @@ func TestOverdue(t *testing.T) {
 func TestReclassified(t *testing.T) {
 	d := New(nil, nil, &Options{Connections: 8})
 	d.running = true
-	for d.room(failing) {
+	for d.places(failing) > 0 {
 		d.launch(&lane{class: failing}, 0)
 	}
 	l := d.lane(1)
 	d.classify(l, failing)
 	l.backlog = true
+	l.queue.push(held{until: math.MaxInt64})
+	d.hold(l, 1)
 	d.enlist(l)
-	if f := d.pick(); f != nil {
-		t.Fatal("got a flight without room")
+	if f, wants := d.pick(), d.gather(failing); f != nil || wants != nil {
+		t.Fatal("got a flight or a claim without room")
 	}
 	d.classify(l, prompt)
-	if f := d.pick(); f == nil || f.lane != l || !f.claim {
+	if wants := d.gather(prompt); len(wants) != 0 {
+		t.Error("got a claim for a lane that has enough")
+	}
+	if f := d.pick(); f == nil || f.lane != l {
 		t.Error("it waits in the old list")
 	}
 	if f := d.pick(); f != nil {
 		t.Error("it stands in a list twice")
 	}
+}
+
+// TestGather shows what is claimed in one go.
+func TestGather(t *testing.T) {
+	tests := []struct {
+		why                string
+		class              class
+		lanes, connections int
+		want               []int // deliveries of each lane
+	}{
+		{"a prompt lane may have many", prompt, 1, 64, []int{256}},
+		{"but not all at once", prompt, 5, 64, []int{256, 256}},
+		{"one that fails has one", failing, 3, 64, []int{1, 1, 1}},
+		{"few lanes of those that fail", failing, 100, 2048, slices.Repeat([]int{1}, fewLanes)},
+		{"no more lanes than could send", failing, 100, 8, []int{1, 1, 1, 1}},
+		{"one of which nothing is known", fresh, 1, 64, []int{3}},
+	}
+	for _, test := range tests {
+		d := New(nil, nil, &Options{Connections: test.connections})
+		d.running = true
+		for id := range int64(test.lanes) {
+			l := d.lane(id + 1)
+			d.classify(l, test.class)
+			l.backlog = true
+			d.enlist(l)
+			d.enlist(l)
+		}
+		wants := d.gather(test.class)
+		var got []int
+		for i, w := range wants {
+			got = append(got, w.N)
+			if w.Endpoint != int64(i+1) {
+				t.Errorf("%s: got endpoint %d at place %d, want the turns kept", test.why, w.Endpoint, i)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.why, got, test.want)
+		}
+		if d.wanting[test.class].n != test.lanes-len(got) {
+			t.Errorf("%s: got %d lanes left, want %d", test.why, d.wanting[test.class].n, test.lanes-len(got))
+		}
+	}
+}
+
+// TestPace shows that failing lanes begin one after the other, and prompt ones
+// when they like.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(nil, nil, nil)
+		began := func(c class) (n int) {
+			for n < 1000 && d.paced(c) {
+				n++
+			}
+			return n
+		}
+		for _, test := range []struct {
+			why  string
+			wait time.Duration
+			c    class
+			want int
+		}{
+			{"prompt ones do not wait", 0, prompt, 1000},
+			{"so many at once", 0, failing, paceBurst},
+			{"and no more", 0, failing, 0},
+			{"fresh ones are counted with them", 0, fresh, 0},
+			{"as many as time has passed", 3 * paceEvery, failing, 3},
+			{"after a long time as many as at first", time.Hour, fresh, paceBurst},
+		} {
+			time.Sleep(test.wait)
+			if got := began(test.c); got != test.want {
+				t.Errorf("%s: got %d, want %d", test.why, got, test.want)
+			}
+		}
+	})
 }
 
 // TestForget shows that idle lanes are dropped from memory, and others not.

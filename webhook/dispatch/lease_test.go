@@ -45,13 +45,13 @@ func (f *frail) Extend(ctx context.Context, held []event.Delivery, lease time.Du
 	return f.Queue.Extend(ctx, held, lease)
 }
 
-func (f *frail) Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error) {
+func (f *frail) Claim(ctx context.Context, wants []event.Want, lease time.Duration) ([]event.Delivery, error) {
 	if f.claim.Load() {
 		return nil, errAway
 	}
 	f.claims.Add(1)
 	time.Sleep(f.slow)
-	list, err := f.Queue.Claim(ctx, endpoint, n, lease)
+	list, err := f.Queue.Claim(ctx, wants, lease)
 	f.most.Store(max(f.most.Load(), int64(len(list))))
 	return list, err
 }

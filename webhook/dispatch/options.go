@@ -150,7 +150,13 @@ type Dispatcher struct {
 	closing  bool // Close was called, or Run has ended
 	stalled  bool // the queue does not take outcomes: nothing new is begun
 	lanes    map[int64]*lane
-	ready    [classes]ring[*lane] // lanes that could begin something
+	ready    [classes]ring[*lane] // lanes that could begin an attempt
+	wanting  [classes]ring[*lane] // lanes that could have more from the table
+	claiming [classes]int         // claims under way
+	pace     time.Time            // up to when attempts of unknown and failing lanes are counted
+	pacing   bool                 // fill will be called for them
+	begun    [classes]time.Time   // when the last claim began
+	resting  bool                 // fetch will be called for them
 	flights  []*flight            // what is under way
 	spareFly []*flight            // to be used again
 	using    [classes]int         // flights by the pool that they count in
@@ -159,6 +165,7 @@ type Dispatcher struct {
 	held     [2]int               // deliveries in memory: of prompt lanes, of others
 	outcomes []event.Outcome      // to be settled
 	untils   []int64              // the ends of their claims
+	urgent   bool                 // some of them are of prompt lanes
 	settling []event.Outcome      // what Settle is being called with
 	promises []int64              // the ends of their claims
 	hint     int64                // when a retry of ours becomes due; 0: none

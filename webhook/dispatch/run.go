@@ -76,7 +76,10 @@ func (d *Dispatcher) Close(ctx context.Context) error {
 	}()
 	for {
 		d.mu.Lock()
-		rest := d.held[0] + d.held[1] + len(d.flights) + len(d.outcomes) + len(d.settling)
+		rest := d.held[0] + d.held[1] + len(d.outcomes) + len(d.settling)
+		for _, n := range d.claiming {
+			rest += n
+		}
 		d.mu.Unlock()
 		if rest == 0 {
 			return nil
@@ -221,9 +224,7 @@ func (d *Dispatcher) expiring(now int64) []event.Delivery {
 		}
 	}
 	for _, f := range d.flights {
-		if !f.claim {
-			add(f.held.Seq, f.held.Endpoint, f.held.Account, f.held.Fence, &f.held.until)
-		}
+		add(f.held.Seq, f.held.Endpoint, f.held.Account, f.held.Fence, &f.held.until)
 	}
 	for i := range d.settling {
 		o := &d.settling[i]

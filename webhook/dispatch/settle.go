@@ -8,18 +8,21 @@ import (
 )
 
 const (
-	settleMost  = 1024                 // outcomes in one call
-	settleSoon  = 256                  // so many do not wait for others
-	settleWait  = 2 * time.Millisecond // how long fewer do
-	settleRoom  = 8192                 // so many unsettled ones stop the sending
-	longestWait = 5 * time.Second      // between two tries of a call that fails
+	settleMost  = 1024                  // outcomes in one call
+	settleSoon  = 256                   // so many do not wait for others
+	settleWait  = 2 * time.Millisecond  // how long fewer do
+	settleLazy  = 25 * time.Millisecond // and how long, where none is of an endpoint that is prompt
+	settleRoom  = 8192                  // so many unsettled ones stop the sending
+	longestWait = 5 * time.Second       // between two tries of a call that fails
 )
 
-// settle hands on an outcome. It wants d.mu.
-func (d *Dispatcher) settle(o *event.Outcome, until int64) {
+// settle hands on an outcome of a lane. It wants d.mu.
+func (d *Dispatcher) settle(l *lane, o *event.Outcome, until int64) {
 	d.outcomes = append(d.outcomes, *o)
 	d.untils = append(d.untils, until)
-	if n := len(d.outcomes); n == 1 || n == settleSoon {
+	urgent := l.class == prompt && !d.urgent
+	d.urgent = d.urgent || urgent
+	if n := len(d.outcomes); n == 1 || n == settleSoon || urgent {
 		poke(d.kick)
 	}
 	if len(d.outcomes) >= settleRoom {
@@ -29,38 +32,38 @@ func (d *Dispatcher) settle(o *event.Outcome, until int64) {
 
 // settler writes outcomes down in groups until the context ends.
 func (d *Dispatcher) settler(ctx context.Context) {
-	wait := time.NewTimer(settleWait)
+	for d.await(ctx) && d.settleGroup(ctx) {
+	}
+}
+
+// await waits until there are outcomes to be settled. It reports whether the
+// context lives.
+func (d *Dispatcher) await(ctx context.Context) bool {
+	var first time.Time // when there was one
 	for {
 		d.mu.Lock()
-		n := len(d.outcomes)
-		hurry := d.closing
+		n, urgent, closing := len(d.outcomes), d.urgent, d.closing
 		d.mu.Unlock()
-		switch {
-		case n == 0:
-			select {
-			case <-d.kick:
-				continue
-			case <-ctx.Done():
-				return
+		wait := time.Hour
+		if n > 0 {
+			if first.IsZero() {
+				first = time.Now()
 			}
-		case n < settleSoon && !hurry:
-			wait.Reset(settleWait)
-			select {
-			case <-d.kick: // there are many, or it was the first of these
-				d.mu.Lock()
-				n = len(d.outcomes)
-				d.mu.Unlock()
-				if n < settleSoon {
-					<-wait.C
-				}
-			case <-wait.C:
-			case <-ctx.Done():
-				return
+			if wait = settleLazy; urgent {
+				wait = settleWait
+			}
+			if wait -= time.Since(first); wait <= 0 || n >= settleSoon || closing {
+				return true
 			}
 		}
-		if !d.settleGroup(ctx) {
-			return
+		timer := time.NewTimer(wait)
+		select {
+		case <-d.kick:
+		case <-timer.C:
+		case <-ctx.Done():
+			return false
 		}
+		timer.Stop()
 	}
 }
 
@@ -73,6 +76,7 @@ func (d *Dispatcher) settleGroup(ctx context.Context) bool {
 	d.promises = append(d.promises[:0], d.untils[:n]...)
 	d.outcomes = remove(d.outcomes, n)
 	d.untils = remove(d.untils, n)
+	d.urgent = d.urgent && len(d.outcomes) > 0
 	d.mu.Unlock()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, longestWait) {
 		err := d.queue.Settle(ctx, d.settling)

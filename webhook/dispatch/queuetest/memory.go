@@ -89,21 +89,25 @@ type view struct {
 
 func isOpen(r *Row) bool { return r.State == event.Pending || r.State == event.Retrying }
 
-func (v view) Claim(ctx context.Context, endpoint int64, n int, lease time.Duration) ([]event.Delivery, error) {
+func (v view) Claim(ctx context.Context, wants []event.Want, lease time.Duration) ([]event.Delivery, error) {
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
 	now := v.m.clock()
-	var due []*Row
-	for _, r := range v.m.open[endpoint] {
-		if r.Due <= now {
-			due = append(due, r)
-		}
-	}
-	slices.SortFunc(due, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Seq, b.Seq)) })
 	var list []event.Delivery
-	for _, r := range due[:min(n, len(due))] {
-		r.Fence, r.Due = v.fence, now+lease.Microseconds()
-		list = append(list, r.Delivery)
+	for _, w := range wants {
+		var due []*Row
+		for _, r := range v.m.open[w.Endpoint] {
+			if r.Due <= now {
+				due = append(due, r)
+			}
+		}
+		slices.SortFunc(due, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Seq, b.Seq)) })
+		due = due[:min(w.N, len(due))]
+		slices.SortFunc(due, func(a, b *Row) int { return cmp.Compare(a.Seq, b.Seq) })
+		for _, r := range due {
+			r.Fence, r.Due = v.fence, now+lease.Microseconds()
+			list = append(list, r.Delivery)
+		}
 	}
 	return list, ctx.Err()
 }

@@ -75,6 +75,7 @@ var cases = []struct {
 }{
 	{"claim", "a delivery is sent by one process at a time", claim},
 	{"claim the oldest", "nothing starves in its lane", claimOldest},
+	{"claim for several", "thousands of endpoints that fail must not cost a call each", claimSeveral},
 	{"claim what is there", "the dispatcher needs all of a delivery to send it", claimWhole},
 	{"claim at once", "two processes that ask at the same moment must not both send", claimAtOnce},
 	{"a claim ends", "a process that dies leaves its deliveries to others", claimEnds},
@@ -107,7 +108,7 @@ func (b *bench) put(endpoint int64, seqs ...int64) []event.Delivery {
 
 func (b *bench) claim(q dispatch.Queue, endpoint int64, n int) []event.Delivery {
 	b.Helper()
-	list, err := q.Claim(b.Context(), endpoint, n, lease)
+	list, err := q.Claim(b.Context(), []event.Want{{Endpoint: endpoint, N: n}}, lease)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -173,6 +174,26 @@ func claim(b *bench) {
 	}
 }
 
+func claimSeveral(b *bench) {
+	b.put(1, 1, 2, 3)
+	b.put(2, 1)
+	b.put(3, 2, 3)
+	b.put(4, 4)
+	list, err := b.a.Claim(b.Context(), []event.Want{{Endpoint: 3, N: 1}, {Endpoint: 1, N: 2}, {Endpoint: 2, N: 2}, {Endpoint: 9, N: 1}}, lease)
+	if err != nil {
+		b.Fatal(err)
+	}
+	got := make(map[int64][]int64)
+	for _, d := range list {
+		got[d.Endpoint] = append(got[d.Endpoint], d.Seq)
+	}
+	b.same("of the first endpoint", got[1], []int64{1, 2})
+	b.same("of one that has fewer", got[2], []int64{1})
+	b.same("of one of which one is wanted", got[3], []int64{2})
+	b.same("of one that was not asked for", got[4], []int64(nil))
+	b.same("of one that has none", got[9], []int64(nil))
+}
+
 func claimOldest(b *bench) {
 	now := b.Now()
 	for _, seq := range []int64{4, 2, 3, 1} {
@@ -204,7 +225,7 @@ func claimAtOnce(b *bench) {
 	for _, q := range []dispatch.Queue{b.a, b.b, b.a, b.b} {
 		wg.Go(func() {
 			for range 16 {
-				list, err := q.Claim(b.Context(), 1, 4, lease)
+				list, err := q.Claim(b.Context(), []event.Want{{Endpoint: 1, N: 4}}, lease)
 				if err != nil {
 					b.Error(err)
 					return
