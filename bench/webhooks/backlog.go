@@ -16,9 +16,12 @@ import (
 
 const pending = 1_000_000
 
-// backlog fills the table with a million deliveries that are due, and looks at
-// the restart, at the API beside it, and at how fast it drains.
+// backlog fills the table with a million deliveries, and looks at the restart,
+// at the API while they wait, and at how fast they drain.
 func (b *bench) backlog(engine string) error {
+	if err := b.waiting(engine); err != nil {
+		return err
+	}
 	quiet, drain, _, err := b.behind(engine, 20_000)
 	if err != nil {
 		return err
@@ -28,37 +31,87 @@ func (b *bench) backlog(engine string) error {
 		return err
 	}
 	b.say(engine, "restart with 1,000,000 pending deliveries", ready.Seconds(), "s", "≤ 5 s", ready <= 5*time.Second)
-	b.say(engine, "GET beside 20,000 pending, p99", ms(quiet), "ms", "", true)
-	b.say(engine, "GET beside 1,000,000 pending, p99", ms(busy), "ms", "", true)
+	b.say(engine, "GET while 20,000 drain, p99", ms(quiet), "ms", "", true)
+	b.say(engine, "GET while 1,000,000 drain, p99", ms(busy), "ms", "", true)
 	ratio := float64(busy) / float64(quiet)
-	b.say(engine, "GET beside 1,000,000 pending, of p99 beside few", ratio, "×", "≤ 2 ×", ratio <= 2)
+	b.say(engine, "GET while 1,000,000 drain, of p99 while few do", ratio, "×", "≤ 2 ×", ratio <= 2)
 	b.say(engine, "drain of 20,000", drain, "/s", "", true)
 	b.say(engine, "drain of the first 100,000 of 1,000,000", drainFull, "/s", "", true)
 	b.say(engine, "drain of 1,000,000, of the rate of 20,000", drainFull/drain, "×", "≥ 0.8 ×", drainFull/drain >= 0.8)
 	return nil
 }
 
-// behind makes a service with n deliveries due to 100 endpoints. While those
-// refuse it measures the API; then they accept, and it measures the drain.
+// waiting compares the API with no delivery in the table and with a million
+// that wait for their next attempt.
+func (b *bench) waiting(engine string) error {
+	var reads, writes [2]time.Duration
+	for i, n := range []int{0, pending} {
+		s, to, err := b.prepared(engine, n, time.Hour)
+		if err != nil {
+			return err
+		}
+		if _, err := s.start(); err != nil {
+			return err
+		}
+		request := func(method, path, body string) func([]byte, *rand.Rand) []byte {
+			return func(dst []byte, _ *rand.Rand) []byte {
+				time.Sleep(2 * time.Millisecond)
+				return fmt.Appendf(dst, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+					method, path, s.addr, key, len(body), body)
+			}
+		}
+		read, err := load.Run(context.Background(), s.addr, load.Plan{Conns: 4, Warm: time.Second, Measure: 5 * time.Second, Status: 200, Request: request("GET", "/tasks/1", "")})
+		if err != nil {
+			return err
+		}
+		write, err := load.Run(context.Background(), s.addr, load.Plan{Conns: 4, Measure: 5 * time.Second, Status: 201, Request: request("POST", "/tasks", `{"title":"x"}`)})
+		if err != nil {
+			return err
+		}
+		reads[i], writes[i] = read.P99, write.P99
+		s.kill()
+		to.server.Close()
+	}
+	for _, f := range []struct {
+		name string
+		p99  [2]time.Duration
+	}{{"GET", reads}, {"POST", writes}} {
+		ratio := float64(f.p99[1]) / float64(f.p99[0])
+		b.say(engine, f.name+" without pending deliveries, p99", ms(f.p99[0]), "ms", "", true)
+		b.say(engine, f.name+" with 1,000,000 that wait, p99", ms(f.p99[1]), "ms", "", true)
+		b.say(engine, f.name+" with 1,000,000 that wait, of p99 without", ratio, "×", "≤ 2 ×", ratio <= 2)
+	}
+	return nil
+}
+
+// prepared makes a service that does not run, with a task, 100 endpoints and n
+// deliveries to them that are due after a while.
+func (b *bench) prepared(engine string, n int, due time.Duration) (*service, *sink, error) {
+	s, to, err := b.begin(engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range 100 {
+		if _, err := s.endpoint(fmt.Sprintf("http://%s/ok/%d", to.addr, i), typ); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err := s.send("POST", "/tasks", `{"title":"to be read"}`); err != nil {
+		return nil, nil, err
+	}
+	s.kill()
+	to.reset()
+	return s, to, b.fill(s, n, due)
+}
+
+// behind makes a service with n deliveries due to 100 endpoints, and measures
+// the drain and the API beside it.
 func (b *bench) behind(engine string, n int) (p99 time.Duration, drain float64, ready time.Duration, err error) {
-	s, to, err := b.begin(engine, "--retry-schedule", "0s,1s,1s,1s,1s,1s,1s,1s,1s,1s")
+	s, to, err := b.prepared(engine, n, 0)
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	defer to.server.Close()
-	for i := range 100 {
-		if _, err := s.endpoint(fmt.Sprintf("http://%s/ok/%d", to.addr, i)); err != nil {
-			return 0, 0, 0, err
-		}
-	}
-	if _, err := s.send("POST", "/tasks", `{"title":"to be read"}`); err != nil {
-		return 0, 0, 0, err
-	}
-	s.kill()
-	if err := b.fill(s, n); err != nil {
-		return 0, 0, 0, err
-	}
-	to.reset()
 	if ready, err = s.start(); err != nil {
 		return 0, 0, 0, err
 	}
@@ -86,9 +139,12 @@ func (b *bench) behind(engine string, n int) (p99 time.Duration, drain float64, 
 	return p99, float64(want) / last.Sub(began).Seconds(), ready, nil
 }
 
-// fill writes events and due deliveries straight into the tables, while the
+// fill writes events and deliveries straight into the tables, while the
 // service is down.
-func (b *bench) fill(s *service, n int) error {
+func (b *bench) fill(s *service, n int, due time.Duration) error {
+	if n == 0 {
+		return nil
+	}
 	driver, dsn := "pgx", s.dsn
 	if s.dsn == "" {
 		driver, dsn = "sqlite", filepath.Join(s.data, "parley.db")
@@ -110,7 +166,7 @@ func (b *bench) fill(s *service, n int) error {
 		series + fmt.Sprintf(`INSERT INTO event (account, seq, type, at, resource, subject, rev, created, updated, version, doc)
 			SELECT 1, %d + n, 'load.made', %d, '', 0, 0, 0, 0, '2026-11-01', '%s' FROM s`, seq, at, data(0)),
 		endpoints + fmt.Sprintf(`INSERT INTO delivery (endpoint, seq, account, version, state, tries, spent, born, due, fence, done, reason, attempts)
-			SELECT e.n, v.seq, 1, '2026-11-01', 0, 0, 0, %d, %d, 0, 0, '', '' FROM e CROSS JOIN event AS v WHERE v.type = 'load.made'`, at, at),
+			SELECT e.n, v.seq, 1, '2026-11-01', 0, 0, 0, %d, %d, 0, 0, '', '' FROM e CROSS JOIN event AS v WHERE v.type = 'load.made'`, at, at+due.Microseconds()),
 		fmt.Sprintf("UPDATE clock SET seq = seq + %d", events),
 	} {
 		if _, err := db.Exec(text); err != nil {

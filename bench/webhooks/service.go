@@ -22,15 +22,17 @@ const key = "pk_bench_of_the_webhooks"
 
 // A service is `parley serve` on a core of its own.
 type service struct {
-	engine  string
-	binary  string
-	data    string
-	dsn     string // "" on SQLite
-	flags   []string
-	process *exec.Cmd
-	url     string
-	addr    string
-	client  http.Client
+	engine string
+	binary string
+	data   string
+	dsn    string // "" on SQLite
+	flags  []string
+
+	inFlight int // deliveries that an endpoint gets at once; 0 means 8, as by default
+	process  *exec.Cmd
+	url      string
+	addr     string
+	client   http.Client
 }
 
 // start runs the program and returns how long it took to be ready.
@@ -132,7 +134,7 @@ func (s *service) register(name string) error {
 // endpoint makes an endpoint and returns its id.
 func (s *service) endpoint(url string, types ...string) (string, error) {
 	list, _ := json.Marshal(append([]string{}, types...))
-	b, err := s.send("POST", "/webhook-endpoints", fmt.Sprintf(`{"url":%q,"event_types":%s}`, url, list))
+	b, err := s.send("POST", "/webhook-endpoints", fmt.Sprintf(`{"url":%q,"event_types":%s,"max_in_flight":%d}`, url, list, max(s.inFlight, 8)))
 	var made struct{ ID string }
 	if err == nil {
 		err = json.Unmarshal(b, &made)

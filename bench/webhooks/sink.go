@@ -18,11 +18,11 @@ type sink struct {
 	server *http.Server
 	total  atomic.Int64
 
-	mu   sync.Mutex
-	sent map[int]time.Time // when an event was published
-	took []time.Duration   // from publish to arrival
-	pub []time.Duration
-	last time.Time
+	mu       sync.Mutex
+	sent     map[int]time.Time // when an event was published
+	took     []time.Duration   // from publish to arrival
+	answered []time.Duration   // from publish to the service's answer
+	last     time.Time
 }
 
 func newSink() (*sink, error) {
@@ -86,13 +86,20 @@ func (s *sink) publishing(n int) {
 	s.sent[n] = time.Now()
 }
 
+// answer notes how long the service took to answer a publish.
+func (s *sink) answer(took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = append(s.answered, took)
+}
+
 // reset forgets what was noted.
 func (s *sink) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.sent)
 	s.took = nil
-	s.pub = nil
+	s.answered = nil
 	s.total.Store(0)
 }
 
