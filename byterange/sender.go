@@ -47,7 +47,7 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 type sender struct {
 	w     http.ResponseWriter
 	r     *http.Request
-	c     *Content
+	c     Content
 	stall time.Duration
 
 	status    int

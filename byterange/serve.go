@@ -37,7 +37,7 @@ func Serve(w http.ResponseWriter, r *http.Request, c Content, o *Options) error 
 	if err != nil {
 		return err
 	}
-	s := sender{w: w, r: r, c: &c, status: http.StatusPartialContent, stall: o.stall()}
+	s := sender{w: w, r: r, c: c, status: http.StatusPartialContent, stall: o.stall()}
 	defer s.close()
 	switch len(ranges) {
 	case 0:
