@@ -71,6 +71,7 @@ func (f *Folder) Put(ctx context.Context, r io.Reader, limit int64, check func(I
 	if err := f.place(file.Name(), f.kept(file.Info.Digest)); err != nil {
 		return Info{}, err
 	}
+	f.idle.forget(file.Info.Digest) // what it took the place of may be damaged
 	return file.Info, nil
 }
 

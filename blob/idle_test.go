@@ -106,6 +106,22 @@ func TestIdleForgotten(t *testing.T) {
 	}
 }
 
+// TestIdleHealed puts bytes over a damaged copy that is still open.
+func TestIdleHealed(t *testing.T) {
+	f := newFolder(t)
+	d := f.putText(t, "bytes")
+	f.mustOpen(t, d).Close()
+	if err := os.WriteFile(f.kept(d), []byte("worms"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.putText(t, "bytes")
+	src := f.mustOpen(t, d)
+	defer src.Close()
+	if b, err := io.ReadAll(src.File); string(b) != "bytes" || err != nil {
+		t.Errorf("got %q, %v, want the bytes that were put last", b, err)
+	}
+}
+
 func TestIdleBound(t *testing.T) {
 	f := newFolder(t)
 	d := f.putText(t, "bytes")

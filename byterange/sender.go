@@ -55,6 +55,7 @@ type sender struct {
 	only      Range  // what Content-Range says; no length means that there is none
 	multipart string // its Content-Type; "" means that there are no parts
 
+	wire  wire // that sends full packets only; zero means that it does not
 	begun bool
 	until time.Time // the deadline that was set; zero means none
 	sent  int64     // bytes of the body that were written
@@ -65,6 +66,9 @@ type sender struct {
 
 // close gives back what the response holds.
 func (s *sender) close() {
+	if s.wire.RawConn != nil {
+		s.release()
+	}
 	s.drop()
 	if s.open != nil {
 		s.open.Close()
