@@ -62,6 +62,9 @@ func (s *sender) begin() {
 	}
 	s.begun = true
 	h := s.w.Header()
+	if s.status == http.StatusPartialContent {
+		delete(h, "Content-Digest") // first: a map does not shrink
+	}
 	var room [128]byte
 	b := strconv.AppendInt(room[:0], s.length, 10)
 	length := len(b)
@@ -84,9 +87,6 @@ func (s *sender) begin() {
 		if i > 0 && values[i] != "" {
 			h[name] = values[i : i+1 : i+1]
 		}
-	}
-	if s.status == http.StatusPartialContent {
-		delete(h, "Content-Digest")
 	}
 	s.w.WriteHeader(s.status)
 }
