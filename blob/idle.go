@@ -83,49 +83,60 @@ func (i *idle) ring() {
 // expire closes the files that have been here since it last ran.
 func (i *idle) expire() {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	kept := i.files[:0]
-	for _, f := range i.files {
-		if f.stale {
-			f.file.Close()
-			continue
-		}
+	i.timer = nil
+	old := i.drop(func(f *idleFile) bool {
+		was := f.stale
 		f.stale = true
-		kept = append(kept, f)
-	}
-	clear(i.files[len(kept):])
-	i.files, i.timer = kept, nil
-	if len(kept) > 0 {
+		return was
+	})
+	if len(i.files) > 0 {
 		i.ring()
 	}
+	i.mu.Unlock()
+	shut(old)
 }
 
 // forget closes the files of a digest. Those that are being read are closed
 // when they come back.
 func (i *idle) forget(d Digest) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	i.age++
-	for n := len(i.files) - 1; n >= 0; n-- {
-		if i.files[n].digest == d {
-			i.files[n].file.Close()
-			i.remove(n)
-		}
-	}
+	gone := i.drop(func(f *idleFile) bool { return f.digest == d })
+	i.mu.Unlock()
+	shut(gone)
 }
 
 // close closes all files, and from now on those that come back.
 func (i *idle) close() error {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	i.closed = true
 	if i.timer != nil {
 		i.timer.Stop()
 	}
-	var errs []error
+	all := i.drop(func(*idleFile) bool { return true })
+	i.mu.Unlock()
+	return shut(all)
+}
+
+// drop takes files out.
+func (i *idle) drop(which func(*idleFile) bool) (out []*os.File) {
+	kept := i.files[:0]
 	for _, f := range i.files {
-		errs = append(errs, f.file.Close())
+		if which(&f) {
+			out = append(out, f.file)
+		} else {
+			kept = append(kept, f)
+		}
 	}
-	i.files = nil
+	clear(i.files[len(kept):])
+	i.files = kept
+	return out
+}
+
+func shut(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
+	}
 	return errors.Join(errs...)
 }
