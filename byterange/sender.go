@@ -57,10 +57,11 @@ type sender struct {
 
 	wire  wire // that sends full packets only; zero means that it does not
 	begun bool
-	until time.Time // the deadline that was set; zero means none
-	sent  int64     // bytes of the body that were written
-	buf   *buffer   // nil until it is needed
-	n     int       // bytes in buf that are not written yet
+	until time.Time         // the deadline that was set; zero means none
+	sent  int64             // bytes of the body that were written
+	buf   *buffer           // nil until it is needed
+	n     int               // bytes in buf that are not written yet
+	file  *io.LimitedReader // what the kernel copies; nil until it does
 	open  io.ReadCloser
 }
 
@@ -208,7 +209,11 @@ func (s *sender) copy(r Range) error {
 		}
 		s.extend()
 		s.begin()
-		n, err := s.w.(io.ReaderFrom).ReadFrom(&io.LimitedReader{R: s.c.File, N: left.Length})
+		if s.file == nil {
+			s.file = &io.LimitedReader{R: s.c.File}
+		}
+		s.file.N = left.Length
+		n, err := s.w.(io.ReaderFrom).ReadFrom(s.file)
 		s.sent += n
 		left.Start, left.Length = left.Start+n, left.Length-n
 		switch {
