@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-api/parley"
 	"github.com/parley-api/parley/rooms/task"
@@ -91,4 +93,41 @@ func BenchmarkList(b *testing.B) {
 
 func BenchmarkPost(b *testing.B) {
 	benchServe(b, "POST", func(*rand.Rand) string { return "/tasks" }, `{"title":"Call the supplier about order 7919"}`, 201)
+}
+
+// A pipe is a sink that the kernel could copy to.
+type pipe struct{ sink }
+
+func (p *pipe) ReadFrom(r io.Reader) (int64, error) { return r.(*io.LimitedReader).N, nil }
+
+// BenchmarkRange is one range of 64 KiB of a file inside the service, without
+// the bytes.
+func BenchmarkRange(b *testing.B) {
+	for _, engine := range engines {
+		b.Run(engine, func(b *testing.B) {
+			svc := served(b, engine)
+			server := &http.Server{WriteTimeout: time.Minute}
+			request := func(method, path string, body io.Reader) *http.Request {
+				ctx := context.WithValue(b.Context(), http.ServerContextKey, server)
+				r, err := http.NewRequestWithContext(ctx, method, path, body)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Range": {"bytes=100000-165535"}}
+				return r
+			}
+			w := &pipe{sink{header: make(http.Header)}}
+			if svc.ServeHTTP(w, request("POST", "/files", strings.NewReader(strings.Repeat("x", 1<<20)))); w.status != 201 {
+				b.Fatalf("got %d, want 201", w.status)
+			}
+			r := request("GET", w.header.Get("Location"), nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				clear(w.header)
+				if svc.ServeHTTP(w, r); w.status != 206 {
+					b.Fatalf("got %d, want 206", w.status)
+				}
+			}
+		})
+	}
 }

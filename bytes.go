@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -30,6 +31,15 @@ func openBlobs(ctx context.Context, set *settings, definitions []*resource.Defin
 		return blob.OpenFolder(folder, &blob.FolderOptions{Now: set.Now})
 	}
 	return bucket.Open(ctx, set.bucket, filepath.Join(folder, "tmp"))
+}
+
+// closeBlobs closes the files that the store of bytes keeps open, if it does.
+func (a *App) closeBlobs() {
+	if c, ok := a.blobs.(io.Closer); ok {
+		if err := c.Close(); err != nil {
+			a.log.Warn("closing the stored bytes", "error", err)
+		}
+	}
 }
 
 // Sweep deletes the bytes that no file and no image needs any more, in two

@@ -210,6 +210,7 @@ func (a *App) Close() error {
 		a.webhooks.close()
 		a.keyring.close()
 		a.ledger.Close()
+		a.closeBlobs()
 	})
 	return a.store.Close()
 }

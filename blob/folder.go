@@ -13,11 +13,17 @@ import (
 )
 
 // A Folder keeps bytes in files: kept/ab/abcd…, trash/abcd…, tmp/put-…. All of
-// it must be on one file system. Make one with OpenFolder.
+// it must be on one file system. Make one with OpenFolder, and Close it.
+//
+// Bytes never change, so a Folder keeps up to 64 files open that were closed a
+// few seconds ago, for those who ask for the same bytes next. What Move deletes
+// is gone at once. What another process deletes can be opened for up to ten
+// seconds more, and takes its room on disk as long.
 type Folder struct {
 	root  string
 	spool *Spool
 	now   func() time.Time
+	idle  idle
 }
 
 // FolderOptions of OpenFolder. Nil means the defaults.
@@ -40,6 +46,10 @@ func OpenFolder(root string, o *FolderOptions) (*Folder, error) {
 	return f, flush(root)
 }
 
+// Close closes the files that nobody reads. The others are closed with their
+// Source; the Folder can still be used, and keeps no more files open.
+func (f *Folder) Close() error { return f.idle.close() }
+
 func (f *Folder) kept(d Digest) string {
 	name := d.String()
 	return filepath.Join(f.root, "kept", name[:2], name)
@@ -61,6 +71,7 @@ func (f *Folder) Put(ctx context.Context, r io.Reader, limit int64, check func(I
 	if err := f.place(file.Name(), f.kept(file.Info.Digest)); err != nil {
 		return Info{}, err
 	}
+	f.idle.forget(file.Info.Digest) // what it took the place of may be damaged
 	return file.Info, nil
 }
 
@@ -96,10 +107,24 @@ func flush(folder string) error {
 	return nil
 }
 
-// A File is bytes in a folder.
+// A File is bytes in a folder. It belongs to whom Open gave it, with its offset,
+// which can be anywhere, until Close; after that it must not be used.
 type File struct {
 	*os.File
-	size int64
+	size   int64
+	digest Digest
+	age    uint64
+	from   *Folder // nil after Close
+}
+
+// Close implements Source. A second Close gives os.ErrClosed.
+func (f *File) Close() error {
+	from := f.from
+	if from == nil {
+		return os.ErrClosed
+	}
+	f.from = nil
+	return from.idle.give(f.digest, f.File, f.size, f.age)
 }
 
 // Size implements Source.
@@ -112,6 +137,17 @@ func (f *File) Section(_ context.Context, offset, length int64) (io.ReadCloser, 
 
 // Open implements Store. The Source is a *File.
 func (f *Folder) Open(_ context.Context, d Digest) (Source, error) {
+	file, size, age := f.idle.take(d)
+	if file == nil {
+		var err error
+		if file, size, err = f.open(d); err != nil {
+			return nil, err
+		}
+	}
+	return &File{file, size, d, age, f}, nil
+}
+
+func (f *Folder) open(d Digest) (*os.File, int64, error) {
 	var file *os.File
 	err := fs.ErrNotExist
 	// It may be moved to the trash, or back, between two looks.
@@ -121,17 +157,17 @@ func (f *Folder) Open(_ context.Context, d Digest) (Source, error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("blob: opening a file: %w", err)
+		return nil, 0, fmt.Errorf("blob: opening a file: %w", err)
 	}
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("blob: opening a file: %w", err)
+		return nil, 0, fmt.Errorf("blob: opening a file: %w", err)
 	}
-	return &File{file, info.Size()}, nil
+	return file, info.Size(), nil
 }
 
 // List implements Store.
@@ -199,6 +235,9 @@ func (f *Folder) Move(_ context.Context, e Entry, to Place) error {
 		if err = os.Chtimes(from, time.Time{}, f.now()); err == nil {
 			err = f.place(from, f.kept(e.Digest))
 		}
+	}
+	if e.Place != Temporary {
+		f.idle.forget(e.Digest)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

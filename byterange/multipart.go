@@ -6,6 +6,7 @@ import "crypto/rand"
 // boundary is new for every response, 128 bits of chance, so that nobody can
 // have put it into the bytes.
 func (s *sender) several(ranges []Range) error {
+	s.gather()
 	mark := rand.Text()
 	s.multipart = "multipart/byteranges; boundary=" + mark
 	end := "\r\n--" + mark + "--\r\n"

@@ -33,11 +33,12 @@ type Options struct {
 	// MaxRanges is how many ranges may be left after merging; more are
 	// answered with 416. Zero means DefaultMaxRanges.
 	MaxRanges int
-	// Stall is how long a client may take nothing before it is given up; where
-	// the kernel does not copy, how long it may take for one Buffer. The
-	// server's WriteTimeout, which counts from the request on, then no longer
-	// holds: a slow client that moves is served to the end. Zero leaves the
-	// server's deadlines alone.
+	// Stall is how long a client may take nothing before it is given up, or an
+	// eighth longer; where the kernel does not copy, how long it may take for one
+	// Buffer. The server's WriteTimeout, which counts from the request on, then
+	// no longer holds: a slow client that moves is served to the end. A response
+	// of at most 64 KiB is left to a WriteTimeout that is no shorter than Stall.
+	// Zero leaves the server's deadlines alone.
 	Stall time.Duration
 }
 

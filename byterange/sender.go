@@ -47,28 +47,34 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 type sender struct {
 	w     http.ResponseWriter
 	r     *http.Request
-	c     *Content
+	c     Content
 	stall time.Duration
 
-	status       int
-	length       int64  // of the body
-	contentRange string // "" means none
-	multipart    string // its Content-Type; "" means that there are no parts
+	status    int
+	length    int64  // of the body
+	only      Range  // what Content-Range says; no length means that there is none
+	multipart string // its Content-Type; "" means that there are no parts
 
+	wire  wire // that sends full packets only; zero means that it does not
 	begun bool
-	sent  int64   // bytes of the body that were written
-	buf   *buffer // nil until it is needed
-	n     int     // bytes in buf that are not written yet
+	until time.Time         // the deadline that was set; zero means none
+	sent  int64             // bytes of the body that were written
+	buf   *buffer           // nil until it is needed
+	n     int               // bytes in buf that are not written yet
+	file  *io.LimitedReader // what the kernel copies; nil until it does
 	open  io.ReadCloser
 }
 
 // close gives back what the response holds.
 func (s *sender) close() {
+	if s.wire.RawConn != nil {
+		s.release()
+	}
 	s.drop()
 	if s.open != nil {
 		s.open.Close()
 	}
-	if s.begun && s.stall > 0 {
+	if !s.until.IsZero() && s.timeout() == 0 { // else it is set anew with each request
 		s.restore()
 	}
 }
@@ -174,8 +180,8 @@ func (s *sender) flush() error {
 	if s.n == 0 {
 		return nil
 	}
-	s.begin()
 	s.extend()
+	s.begin()
 	n, err := s.w.Write(s.buf[:s.n])
 	s.sent += int64(n)
 	if err != nil {
@@ -201,9 +207,13 @@ func (s *sender) copy(r Range) error {
 		if _, err := s.c.File.Seek(left.Start, io.SeekStart); err != nil {
 			return s.failed(err)
 		}
-		s.begin()
 		s.extend()
-		n, err := s.w.(io.ReaderFrom).ReadFrom(&io.LimitedReader{R: s.c.File, N: left.Length})
+		s.begin()
+		if s.file == nil {
+			s.file = &io.LimitedReader{R: s.c.File}
+		}
+		s.file.N = left.Length
+		n, err := s.w.(io.ReaderFrom).ReadFrom(s.file)
 		s.sent += n
 		left.Start, left.Length = left.Start+n, left.Length-n
 		switch {
@@ -219,21 +229,40 @@ func (s *sender) copy(r Range) error {
 	return nil
 }
 
-// extend gives the client time for the next bytes.
+// small is the length of a response, in bytes, up to which a WriteTimeout of
+// the server will do that is no shorter than Stall.
+const small = 64 << 10
+
+// extend gives the client time for the next bytes, at least Stall. To set a
+// deadline costs more than to look at the clock, so it is set an eighth later.
 func (s *sender) extend() {
-	if s.stall > 0 {
-		// A writer without deadlines has none to extend.
-		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.stall))
+	if s.stall == 0 {
+		return
 	}
+	if !s.begun && s.length <= small && s.timeout() >= s.stall {
+		s.stall = 0
+		return
+	}
+	now := time.Now()
+	if s.until.Sub(now) >= s.stall {
+		return
+	}
+	s.until = now.Add(s.stall + s.stall/8)
+	// A writer without deadlines has none to extend.
+	_ = http.NewResponseController(s.w).SetWriteDeadline(s.until)
 }
 
-// restore takes the deadline off the connection where the server has none for
-// the next response to begin with. What net/http still holds goes out before.
-func (s *sender) restore() {
-	server, ok := s.r.Context().Value(http.ServerContextKey).(*http.Server)
-	if ok && server.WriteTimeout > 0 {
-		return // it is set anew with each request
+// timeout returns what the server gives a response; 0 means for ever.
+func (s *sender) timeout() time.Duration {
+	if server, ok := s.r.Context().Value(http.ServerContextKey).(*http.Server); ok {
+		return max(server.WriteTimeout, 0)
 	}
+	return 0
+}
+
+// restore takes the deadline off the connection, for the next response. What
+// net/http still holds goes out before.
+func (s *sender) restore() {
 	c := http.NewResponseController(s.w)
 	if c.Flush() == nil {
 		_ = c.SetWriteDeadline(time.Time{})

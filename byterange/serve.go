@@ -37,7 +37,7 @@ func Serve(w http.ResponseWriter, r *http.Request, c Content, o *Options) error 
 	if err != nil {
 		return err
 	}
-	s := sender{w: w, r: r, c: &c, status: http.StatusPartialContent, stall: o.stall()}
+	s := sender{w: w, r: r, c: c, status: http.StatusPartialContent, stall: o.stall()}
 	defer s.close()
 	switch len(ranges) {
 	case 0:
@@ -45,37 +45,48 @@ func Serve(w http.ResponseWriter, r *http.Request, c Content, o *Options) error 
 		return s.one(Range{0, c.Size})
 	case 1:
 		s.length = ranges[0].Length
-		s.contentRange = ranges[0].ContentRange(c.Size)
+		s.only = ranges[0]
 		return s.one(ranges[0])
 	}
 	return s.several(ranges)
 }
 
-// begin sends the header.
+// Header values that every response shares. Nobody may change them.
+var accepted = []string{Unit}
+
+// begin sends the header. Its keys are canonical, and what it has to format is
+// one string: a header is a good part of what a small range costs.
 func (s *sender) begin() {
 	if s.begun {
 		return
 	}
 	s.begun = true
 	h := s.w.Header()
-	h.Set("Accept-Ranges", Unit)
-	h.Set("Content-Length", strconv.FormatInt(s.length, 10))
-	if s.c.ETag != "" {
-		h.Set("ETag", s.c.ETag)
-	}
-	if !s.c.Modified.IsZero() {
-		h.Set("Last-Modified", s.c.Modified.UTC().Format(http.TimeFormat))
-	}
-	if s.multipart != "" {
-		h.Set("Content-Type", s.multipart)
-	} else {
-		h.Set("Content-Type", s.c.mediaType())
-	}
-	if s.contentRange != "" {
-		h.Set("Content-Range", s.contentRange)
-	}
 	if s.status == http.StatusPartialContent {
-		h.Del("Content-Digest")
+		delete(h, "Content-Digest") // first: a map does not shrink
+	}
+	var room [128]byte
+	b := strconv.AppendInt(room[:0], s.length, 10)
+	length := len(b)
+	if s.only.Length > 0 {
+		b = s.only.append(b, s.c.Size)
+	}
+	part := len(b)
+	if !s.c.Modified.IsZero() {
+		b = s.c.Modified.UTC().AppendFormat(b, http.TimeFormat)
+	}
+	text := string(b)
+	values := &[...]string{text[:length], text[length:part], text[part:], s.c.ETag, s.c.mediaType()}
+	if s.multipart != "" {
+		values[4] = s.multipart
+	}
+	h["Accept-Ranges"] = accepted
+	h["Content-Length"] = values[0:1:1]
+	h["Content-Type"] = values[4:5:5]
+	for i, name := range [...]string{1: "Content-Range", 2: "Last-Modified", 3: "Etag"} {
+		if i > 0 && values[i] != "" {
+			h[name] = values[i : i+1 : i+1]
+		}
 	}
 	s.w.WriteHeader(s.status)
 }

@@ -123,3 +123,48 @@ func TestStallEnds(t *testing.T) {
 		time.Sleep(2 * stall)
 	}
 }
+
+// A patient writer counts the deadlines that are set.
+type patient struct {
+	http.ResponseWriter
+	set *int
+}
+
+func (w patient) SetWriteDeadline(t time.Time) error {
+	*w.set++
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
+}
+func (w patient) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func TestStallDeadlines(t *testing.T) {
+	whole := pattern(1 << 20)
+	const many = "bytes=0-69999,80000-149999,160000-229999,240000-309999"
+	for _, tt := range []struct {
+		why, header    string
+		timeout, stall time.Duration
+		want           int
+	}{
+		{"nobody asks for any", many, time.Minute, 0, 0},
+		{"one for all the parts", many, time.Minute, 30 * time.Second, 1},
+		{"a small response has the time of its server", "bytes=0-65535", 30 * time.Second, 30 * time.Second, 0},
+		{"a byte more is not small", "bytes=0-65536", time.Minute, 30 * time.Second, 1},
+		{"a server that gives less time than the client may have", "bytes=0-9", 29 * time.Second, 30 * time.Second, 1},
+		{"a server without a timeout: set, and taken off", "bytes=0-9", 0, 30 * time.Second, 2},
+	} {
+		set := make(chan int, 1)
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n := 0
+			if err := Serve(patient{w, &n}, r, content(t, "reader", "", whole), &Options{Stall: tt.stall}); err != nil {
+				t.Error(err)
+			}
+			set <- n
+		}))
+		s.Config.WriteTimeout = tt.timeout
+		s.Start()
+		ask(t, "GET", s.URL, http.Header{"Range": {tt.header}})
+		if got := <-set; got != tt.want {
+			t.Errorf("%s: got %d deadlines, want %d", tt.why, got, tt.want)
+		}
+		s.Close()
+	}
+}

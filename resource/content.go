@@ -2,8 +2,7 @@ package resource
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"reflect"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/parley-api/parley/blob"
 	"github.com/parley-api/parley/byterange"
-	"github.com/parley-api/parley/digest"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/precond"
 	"github.com/parley-api/parley/problem"
@@ -49,7 +47,8 @@ type Content[T any] struct {
 	// Take enters an upload in the description, which is empty for a new item
 	// and else the one there was. It must be pure: it may run twice.
 	Take func(next *T, up Upload)
-	// Give says how to serve the bytes of an item.
+	// Give says how to serve the bytes of an item. It must be pure: what it said
+	// of a description is kept for the next request.
 	Give func(row *T) Bytes
 }
 
@@ -141,6 +140,7 @@ func (rm *Room) openContent() {
 		rm.panicf("a resource of bytes needs Options.Blobs")
 	}
 	rm.offers = make(map[string]*negotiate.Offers)
+	rm.servings = &servings{seed: maphash.MakeSeed()}
 	for _, t := range rm.content.types {
 		rm.offers[t] = negotiate.New(slices.Concat([]string{t, TypeJSON}, rm.Vendors)...)
 	}
@@ -155,60 +155,46 @@ func (rm *Room) receive(c *Call) error {
 	if err != nil {
 		return err
 	}
-	b, err := rm.bytes(&row)
+	b, err := rm.bytes(row.Doc)
+	if err == nil {
+		err = b.check(rm)
+	}
 	if err != nil {
 		return err
 	}
-	offers := rm.offers[b.Type]
-	if offers == nil {
-		return errors.New("resource: " + rm.plural + ": Give named a type that is not in Types")
-	}
-	if c.Type, err = offers.Choose(c.R.Header["Accept"]); err != nil {
+	if c.Type, err = b.offers.Choose(c.R.Header["Accept"]); err != nil {
 		return err
 	}
-	if c.Type != b.Type {
-		return rm.describe(c, &row)
+	if c.Type != b.media {
+		described := row // which goes to the heap
+		return rm.describe(c, &described)
 	}
-	return rm.send(c, row, b)
+	return rm.send(c, b, time.UnixMicro(row.Updated))
 }
 
-// bytes are those of a row.
-func (rm *Room) bytes(row *store.Row) (Bytes, error) {
-	v, err := rm.value(row.Doc)
-	if err != nil {
-		return Bytes{}, err
-	}
-	return rm.content.give(v.Interface()), nil
-}
-
-// send answers with the bytes of a row, or parts of them.
-func (rm *Room) send(c *Call, row store.Row, b Bytes) error {
-	etag, modified := tagOf(b.Digest), time.UnixMicro(row.Updated)
-	result, err := precond.Check(c.R, etag, modified)
+// send answers with the bytes of an item, or parts of them.
+func (rm *Room) send(c *Call, b *serving, modified time.Time) error {
+	result, err := precond.Check(c.R, b.etag, modified)
 	if err != nil {
 		return err
 	}
 	h := c.W.Header()
 	if result == precond.NotModified {
 		h["Last-Modified"] = []string{modified.UTC().Format(http.TimeFormat)}
-		c.notModified(etag)
+		c.notModified(b.etag)
 		return nil
 	}
-	sum, ok := digest.Value(b.Digest)
-	if !ok {
-		return errors.New("resource: " + rm.plural + ": a row has no digest")
-	}
-	src, err := rm.Blobs.Open(c.Context(), sum)
+	src, err := rm.Blobs.Open(c.Context(), b.sum)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	h["Cache-Control"] = cacheNo
-	h["Repr-Digest"] = []string{b.Digest}
-	h["Content-Digest"] = h["Repr-Digest"] // byterange drops it from a part
-	h["Content-Disposition"] = []string{disposition(b.Name, b.Inline)}
+	h["Repr-Digest"] = b.digest
+	h["Content-Digest"] = b.digest // byterange drops it from a part
+	h["Content-Disposition"] = b.disposition
 	h["Content-Security-Policy"] = sandbox
-	return c.ServeBytes(byterange.Content{Type: b.Type, ETag: etag, Modified: modified}, src, rm.RFC)
+	return c.ServeBytes(byterange.Content{Type: b.media, ETag: b.etag, Modified: modified}, src, rm.RFC)
 }
 
 // sandbox keeps a browser from running anything in what somebody uploaded.
@@ -232,15 +218,6 @@ func (c *Call) ServeBytes(content byterange.Content, src blob.Source, rfc bool) 
 	return byterange.Serve(c.W, c.R, content, &o)
 }
 
-// tagOf is the strong entity tag of bytes: the same bytes have the same.
-func tagOf(value string) string {
-	sum, _ := digest.Value(value)
-	var b [45]byte
-	b[0], b[44] = '"', '"'
-	base64.RawURLEncoding.Encode(b[1:44], sum[:])
-	return string(b[:])
-}
-
 // guard evaluates the preconditions of a write. The tag of the bytes is as good
 // as that of the description.
 func (rm *Room) guard(c *Call, row *store.Row) error {
@@ -248,11 +225,11 @@ func (rm *Room) guard(c *Call, row *store.Row) error {
 	if rm.content == nil {
 		return err
 	}
-	b, failed := rm.bytes(row)
+	b, failed := rm.bytes(row.Doc)
 	if failed != nil {
 		return failed
 	}
-	_, other := precond.Check(c.R, tagOf(b.Digest), time.UnixMicro(row.Updated))
+	_, other := precond.Check(c.R, b.etag, time.UnixMicro(row.Updated))
 	switch {
 	case c.R.Header["If-Match"] != nil && other == nil:
 		return nil // either will do
@@ -308,40 +285,6 @@ func (rm *Room) exchange(c *Call) error {
 		rm.content.take(next.Interface(), up)
 		return next, nil
 	})
-}
-
-// disposition is the value of Content-Disposition: the name in ASCII for all,
-// and as it is for those who read RFC 8187.
-func disposition(name string, inline bool) string {
-	var b strings.Builder
-	b.WriteString("attachment; filename=\"")
-	if inline {
-		b.Reset()
-		b.WriteString("inline; filename=\"")
-	}
-	exact := true
-	for _, r := range name {
-		if r < ' ' || r > '~' || strings.ContainsRune(`"\%/`, r) {
-			r, exact = '_', false
-		}
-		b.WriteRune(r)
-	}
-	b.WriteByte('"')
-	if exact {
-		return b.String()
-	}
-	b.WriteString("; filename*=UTF-8''")
-	const hex = "0123456789ABCDEF"
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$&+-.^_`|~", c) >= 0:
-			b.WriteByte(c)
-		default:
-			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-		}
-	}
-	return b.String()
 }
 
 // maxName is the longest name of bytes, in characters.

@@ -73,6 +73,30 @@ func TestContent(t *testing.T) {
 	h.want("a replacement while it is renamed", h.ask("PUT", "/scrolls/1?name=third", "third"), 200, `"name":"third","size":5`)
 }
 
+// TestContentRenamed asks for many items again and again while they change:
+// what is remembered of one document is never said of another.
+func TestContentRenamed(t *testing.T) {
+	h := newHouse(t, scrolls)
+	const many = 300 // more than are remembered
+	for i := range many {
+		h.want("an upload", h.ask("POST", "/scrolls", fmt.Sprint(i), "Content-Disposition", fmt.Sprintf(`attachment; filename="n%d"`, i)), 201)
+	}
+	for _, form := range []string{"n%d", "m%d"} {
+		for range 2 {
+			for i := range many {
+				w := h.ask("GET", fmt.Sprintf("/scrolls/%d", i+1), "")
+				want := fmt.Sprintf(`inline; filename="`+form+`"`, i)
+				if got := w.Header().Get("Content-Disposition"); got != want || w.Body.String() != fmt.Sprint(i) {
+					t.Fatalf("item %d: got %s, %q, want %s", i+1, got, w.Body, want)
+				}
+			}
+		}
+		for i := range many {
+			h.want("a renaming", h.ask("PATCH", fmt.Sprintf("/scrolls/%d", i+1), fmt.Sprintf(`{"name":"m%d"}`, i), "Content-Type", resource.TypeMerge), 200)
+		}
+	}
+}
+
 func TestContentRefused(t *testing.T) {
 	h := newHouse(t, scrolls)
 	long := strings.Repeat("x", 101)

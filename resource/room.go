@@ -48,6 +48,7 @@ type Room struct {
 
 	lowerings []*sync.Pool                 // by the same index: of *lowering; nil for the latest shape
 	offers    map[string]*negotiate.Offers // of an item, by the type of its bytes
+	servings  *servings                    // of bytes; nil: items are JSON alone
 }
 
 // Open binds a definition to a service. It panics where the definition's

@@ -16,8 +16,9 @@ type sqliteEngine struct {
 	lock *os.File
 
 	mu      sync.Mutex
-	readers []*conn       // those that nobody uses
-	free    chan struct{} // as many as there are readers
+	readers []*conn               // those that nobody uses
+	free    chan struct{}         // as many as may still read
+	open    func() (*conn, error) // one more that reads
 
 	gate    sync.Mutex // held while the writer's connection is used, or must not be
 	writer  *conn
@@ -62,13 +63,16 @@ func openSQLite(path string, o *Options) (engine, error) {
 		e.close()
 		return nil, err
 	}
+	reading := append(common, "PRAGMA query_only = ON", "PRAGMA cache_size = -8192")
+	e.open = func() (*conn, error) { return openConn(path, reading...) }
+	c, err := e.open() // the first now: it finds out what is wrong
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	e.readers = append(e.readers, c)
 	for range o.Readers {
-		c, err := openConn(path, append(common, "PRAGMA query_only = ON", "PRAGMA cache_size = -8192")...)
-		if err != nil {
-			e.close()
-			return nil, err
-		}
-		e.release(c)
+		e.free <- struct{}{}
 	}
 	return e, nil
 }
@@ -113,19 +117,37 @@ func (e *sqliteEngine) get(ctx context.Context, sql string, account int64, key a
 	return Row{Account: account, ID: s.int(0), Rev: s.int(1), Seq: s.int(2), Created: s.int(3), Updated: s.int(4), Doc: s.bytes(5)}, nil
 }
 
-// reader takes the connection that was used last, whose memory is warmest.
+// reader takes the connection that was used last, whose memory is warmest, or
+// opens one more where all are in use: each has a copy of the schema, and few
+// services need all they may have.
 func (e *sqliteEngine) reader(ctx context.Context) (*conn, error) {
 	select {
 	case <-e.free:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if c := e.rested(); c != nil {
+		return c, nil
+	}
+	c, err := e.open()
+	if err != nil {
+		e.free <- struct{}{}
+		return nil, sqliteFailure(err)
+	}
+	return c, nil
+}
+
+// rested takes a connection that nobody uses; nil: there is none.
+func (e *sqliteEngine) rested() *conn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if len(e.readers) == 0 {
+		return nil
+	}
 	last := len(e.readers) - 1
 	c := e.readers[last]
 	e.readers = e.readers[:last]
-	return c, nil
+	return c
 }
 
 func (e *sqliteEngine) release(c *conn) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,15 +55,17 @@ func (b *bench) start(ctx context.Context) error {
 	if err := pin(os.Getpid(), loadCore); err != nil {
 		return err
 	}
-	for _, f := range []func(context.Context) (*contender, error){b.standard, b.parley, b.startNginx, b.startCaddy} {
+	for _, f := range []func(context.Context) (*contender, error){b.standard, b.parley, b.byterange, b.startNginx, b.startCaddy} {
 		c, err := f(ctx)
+		if c != nil {
+			b.contenders = append(b.contenders, c) // also one that must be stopped
+		}
 		if err != nil {
 			return err
 		}
 		if c == nil {
 			continue
 		}
-		b.contenders = append(b.contenders, c)
 		if err := b.agree(c); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -88,19 +89,9 @@ func (b *bench) standard(ctx context.Context) (*contender, error) {
 	return b.self(ctx, &contender{name: "standard", about: "http.ServeContent"})
 }
 
-// parley is the package in a handler, or the service that runs at -url.
-func (b *bench) parley(ctx context.Context) (*contender, error) {
-	if b.url == "" {
-		return b.self(ctx, &contender{name: "parley", about: "package byterange in a handler"})
-	}
-	u, err := url.Parse(b.url)
-	if err != nil {
-		return nil, fmt.Errorf("-url: %w", err)
-	}
-	if err := pin(b.pid, serverCore); err != nil {
-		return nil, err
-	}
-	return &contender{name: "parley", about: "the whole service", addr: u.Host, path: u.RequestURI(), key: b.key, pid: b.pid}, nil
+// byterange is the package by itself, for comparison: it has no bars.
+func (b *bench) byterange(ctx context.Context) (*contender, error) {
+	return b.self(ctx, &contender{name: "byterange", about: "the package in a handler"})
 }
 
 // self serves with this very program.
@@ -172,7 +163,7 @@ func (b *bench) startNginx(ctx context.Context) (*contender, error) {
 	if os.Getuid() == 0 {
 		args = append(args, "-g", "user root;") // the folders are ours alone
 	}
-	return c, c.listen(exec.CommandContext(ctx, b.nginx, args...))
+	return c, c.listen(exec.CommandContext(ctx, b.nginx, args...), nil)
 }
 
 func (b *bench) startCaddy(ctx context.Context) (*contender, error) {
@@ -203,7 +194,7 @@ func (b *bench) startCaddy(ctx context.Context) (*contender, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, "file-server", "--listen", c.addr, "--root", filepath.Dir(b.file))
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "XDG_DATA_HOME="+b.dir, "XDG_CONFIG_HOME="+b.dir)
-	return c, c.listen(cmd)
+	return c, c.listen(cmd, nil)
 }
 
 // buildCaddy has the go command build it, once.
@@ -220,10 +211,13 @@ func buildCaddy(ctx context.Context, program string) error {
 	return nil
 }
 
-// listen starts a program and waits until it listens.
-func (c *contender) listen(cmd *exec.Cmd) error {
+// listen starts a program and waits until it listens. What it says goes to a
+// file, or where that is nil into the error.
+func (c *contender) listen(cmd *exec.Cmd, log *os.File) error {
 	var said bytes.Buffer
-	cmd.Stderr = &said
+	if cmd.Stderr = &said; log != nil {
+		cmd.Stderr = log
+	}
 	if err := startPinned(cmd, serverCore); err != nil {
 		return err
 	}
@@ -236,6 +230,7 @@ func (c *contender) listen(cmd *exec.Cmd) error {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
+	c.cmd = nil
 	return fmt.Errorf("%s does not listen: %s", c.name, &said)
 }
 

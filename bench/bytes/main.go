@@ -5,9 +5,11 @@
 //
 //	go run ./bench/bytes -help
 //
-// Without -url the contender "parley" is package byterange in a handler of its
-// own. To measure the whole service, upload the file that -file names, and
-// give the URL of its bytes and the process:
+// The contender "parley" is the whole service, with every convention on: it is
+// built, started on SQLite in a folder of its own, and given the file. "byterange"
+// is the package in a handler, without bars. To measure a service that runs,
+// upload the file that -file names, and give the URL of its bytes and the
+// process:
 //
 //	go run ./bench/bytes -url http://127.0.0.1:8080/files/1 -pid 1234 -key pk_…
 //
@@ -36,6 +38,7 @@ type settings struct {
 	conns    int
 	rounds   int
 	file     string
+	program  string
 	caddy    string
 	nginx    string
 	out      string
@@ -80,10 +83,11 @@ func parseFlags(args []string) (*settings, error) {
 	flags.IntVar(&s.conns, "conns", 8, "keep-alive connections that ask for ranges; one asks for the whole")
 	flags.IntVar(&s.rounds, "rounds", 5, "rounds over everything; the medians count")
 	flags.StringVar(&s.file, "file", "", "the `file` that is served, made if missing and kept (default in the user's cache)")
+	flags.StringVar(&s.program, "parley", "", "the parley `program`, built by the go command if not named")
 	flags.StringVar(&s.nginx, "nginx", "/usr/sbin/nginx", "the nginx `program`, installed by scripts/need where it is missing; - leaves nginx out")
 	flags.StringVar(&s.caddy, "caddy", "", "the Caddy `program`, built by the go command if not named; - leaves Caddy out")
 	flags.StringVar(&s.out, "out", filepath.Join("bench", "bytes", "results.json"), "`file` of the results; - for none")
-	flags.StringVar(&s.url, "url", "", "`URL` of the file in a service that runs, to be measured as \"parley\"")
+	flags.StringVar(&s.url, "url", "", "`URL` of the file in a service that runs, to be measured as \"parley\" in place of one that is started")
 	flags.IntVar(&s.pid, "pid", 0, "its process")
 	flags.StringVar(&s.key, "key", "", "an API `key` for it")
 	if err := flags.Parse(args); err != nil {

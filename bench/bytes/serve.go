@@ -18,8 +18,8 @@ func serve(kind, name string) error {
 	return server.Serve(h, server.Ready{Version: runtime.Version()})
 }
 
-// handler serves a file: "standard" by http.ServeContent, "parley" by package
-// byterange.
+// handler serves a file: "standard" by http.ServeContent, "byterange" by the
+// package of that name.
 func handler(kind, name string) (http.Handler, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/parley-api/parley"
+	"github.com/parley-api/parley/byterange"
 )
 
 // After a signal, what is in flight has patience to finish, and the program
@@ -158,6 +159,7 @@ func newServer(requests context.Context, handler http.Handler, secure *tls.Confi
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     complaints(log),
 		BaseContext:                  func(net.Listener) context.Context { return requests },
+		ConnContext:                  byterange.ConnContext,
 	}
 }
 

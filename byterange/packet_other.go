@@ -1,0 +1,6 @@
+//go:build !linux
+
+package byterange
+
+func hold(uintptr) {}
+func let(uintptr)  {}
