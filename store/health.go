@@ -123,7 +123,7 @@ func scanHealth(c cursor) Health {
 }
 
 const (
-	healthSlice = 64 // so that others do not wait long
+	healthSlice = 32 // so that others do not wait long
 
 	addHealthSQL  = "INSERT INTO health AS h (endpoint, delivered, failed, last_success, last_failure, failing) VALUES ($1, $2, $3, $4, $5, $6)" + addHealth
 	addHealthsSQL = `INSERT INTO health AS h (endpoint, delivered, failed, last_success, last_failure, failing)
@@ -136,11 +136,21 @@ const (
 		failing = CASE WHEN h.failing = 0 OR excluded.last_success >= h.failing THEN excluded.failing ELSE h.failing END`
 )
 
-// flushHealth writes what was gathered, in slices.
-func (s *Store) flushHealth(ctx context.Context) error {
+// flushHealth writes what was gathered, in slices between which it rests for
+// so many times as long as the last took: others write in greater hurry.
+func (s *Store) flushHealth(ctx context.Context, rests int) error {
 	for range s.health.count()/healthSlice + 1 { // what comes meanwhile is for the next time
-		if n, err := s.flushSome(ctx); err != nil || n < healthSlice {
+		began := time.Now()
+		n, err := s.flushSome(ctx)
+		if err != nil || n < healthSlice {
 			return err
+		}
+		if rests > 0 {
+			select {
+			case <-time.After(time.Duration(rests) * time.Since(began)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 	return nil
@@ -190,7 +200,7 @@ func (s *Store) keepHealth() {
 			return
 		case <-tick.C:
 		}
-		if err := s.flushHealth(s.life); err != nil && s.life.Err() == nil {
+		if err := s.flushHealth(s.life, 4); err != nil && s.life.Err() == nil {
 			s.options.Log.Warn("writing the health of endpoints", "error", err)
 		}
 	}

@@ -152,7 +152,7 @@ func (s *Store) now() int64 { return s.options.Now().UnixMicro() }
 // Close lets the calls that have begun finish, then closes the database. Calls
 // that begin after it fail with ErrClosed. A second Close does nothing.
 func (s *Store) Close() error {
-	s.flushHealth(context.Background())
+	s.flushHealth(context.Background(), 0)
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,7 @@ func main() {
 		}
 		return
 	}
+	debug.SetGCPercent(400) // the consumers are on the core of the load, and must not disturb it
 	admin := os.Getenv("PARLEY_TEST_POSTGRES")
 	if admin == "" && strings.Contains(*engines, "postgres") {
 		again := exec.Command("scripts/with-postgres", append([]string{os.Args[0]}, os.Args[1:]...)...)
