@@ -150,7 +150,7 @@ func (c *client) converse(ctx context.Context, deadline time.Time, p *post) (ans
 		response, err := l.exchange(request)
 		if err != nil {
 			stop()
-			l.conn.Close()
+			l.close()
 			if used && !l.heard && ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 				continue // it was closed while it was idle
 			}
@@ -159,9 +159,10 @@ func (c *client) converse(ctx context.Context, deadline time.Time, p *post) (ans
 		a, whole := c.answer(response)
 		if stop() && whole && !response.Close && l.reader.Buffered() == 0 {
 			l.used = true
+			l.idle()
 			c.pool.put(l, c.now())
 		} else {
-			l.conn.Close()
+			l.close()
 		}
 		return a, true
 	}
@@ -174,7 +175,7 @@ func (c *client) connect(ctx context.Context, deadline time.Time, to *target) (*
 		if l.ready(deadline) {
 			return l, nil
 		}
-		l.conn.Close()
+		l.close()
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -187,10 +188,10 @@ func (c *client) connect(ctx context.Context, deadline time.Time, to *target) (*
 		return nil, err
 	}
 	if t, ok := conn.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
-		c.pool.stray(newLink(conn, to.address), c.now())
+		c.pool.stray(&link{conn: conn, to: to.address}, c.now())
 		return nil, nil
 	}
-	l := newLink(conn, to.key)
+	l := &link{conn: conn, to: to.key}
 	if !l.ready(deadline) {
 		conn.Close()
 		return nil, net.ErrClosed

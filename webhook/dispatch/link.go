@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ import (
 // them in turn.
 type link struct {
 	conn   net.Conn
-	reader *bufio.Reader // reads from the link itself, which bounds it
+	reader *bufio.Reader // reads from the link itself, which bounds it; nil while it is idle
 	to     string        // the key of its target
 	left   int           // bytes that may still come
 	heard  bool          // some of the present response have
@@ -26,10 +27,21 @@ type link struct {
 	rest   time.Time     // when the last one ended
 }
 
-func newLink(conn net.Conn, to string) *link {
-	l := &link{conn: conn, to: to}
-	l.reader = bufio.NewReader(l)
-	return l
+var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+
+// close ends the connection.
+func (l *link) close() {
+	l.conn.Close()
+	l.idle()
+}
+
+// idle lets the link's memory go.
+func (l *link) idle() {
+	if l.reader != nil {
+		l.reader.Reset(nil)
+		readers.Put(l.reader)
+		l.reader = nil
+	}
 }
 
 var (
@@ -84,7 +96,12 @@ func (l *link) exchange(request []byte) (*http.Response, error) {
 // reports false where the other side has closed the connection, or has sent
 // what nobody asked for.
 func (l *link) ready(deadline time.Time) bool {
-	return l.conn.SetDeadline(deadline) == nil && l.reader.Buffered() == 0 && (!l.used || quiet(l.conn))
+	if l.conn.SetDeadline(deadline) != nil || l.used && !quiet(l.conn) {
+		return false
+	}
+	l.reader = readers.Get().(*bufio.Reader)
+	l.reader.Reset(l)
+	return true
 }
 
 // cutBy makes the link fail when the context ends, until stop is called, which

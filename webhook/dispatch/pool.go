@@ -55,7 +55,7 @@ func (p *pool) put(l *link, now time.Time) {
 	}
 	p.mu.Unlock()
 	if full {
-		l.conn.Close()
+		l.close()
 	}
 }
 
@@ -126,6 +126,6 @@ func (p *pool) expire(before time.Time) {
 	}
 	p.mu.Unlock()
 	for _, l := range old {
-		l.conn.Close()
+		l.close()
 	}
 }
