@@ -190,6 +190,8 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(nil, nil, nil)
 		began := func(c class) (n int) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			for n < 1000 && d.paced(c) {
 				n++
 			}
