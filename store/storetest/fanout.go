@@ -230,7 +230,7 @@ func fanTaker(b *bench) {
 func fanAlone(b *bench) {
 	p := newPost(b)
 	id := p.Add(all())[0]
-	p.fanout.Taker = nil
+	p.fanout = &store.Fanout{Endpoints: p.Endpoints, Read: readWish} // a new one: the old store still has its own
 	p.Restart()
 	seq := p.Tell("a.b")
 	d := p.Delivery(seq, id)
@@ -248,12 +248,12 @@ func fanBroken(b *bench) {
 	b.Same("what the endpoint wants", p.Delivery(p.Tell("a.b"), good).Fence, p.Taker.fence)
 
 	// A program that reads less than the one before it.
-	p.fanout.Read = func(row store.Row) (store.Subscription, error) {
+	p.fanout = &store.Fanout{Endpoints: p.Endpoints, Taker: p.Taker, Read: func(row store.Row) (store.Subscription, error) {
 		if row.ID == good {
 			panic("no")
 		}
 		return readWish(row)
-	}
+	}}
 	p.Restart()
 	next := p.Add(all())[0]
 	seq := p.Tell("any.thing")
