@@ -136,13 +136,13 @@ const postgresEachEndpoint = `WITH RECURSIVE e AS (
 ) `
 
 var (
-	all  = strings.NewReplacer("{after}", "", "{slice}", "")
-	some = strings.NewReplacer("{after}", " AND endpoint > $1", "{slice}", " LIMIT $2")
+	unsliced = strings.NewReplacer("{after}", "", "{slice}", "")
+	sliced   = strings.NewReplacer("{after}", " AND endpoint > $1", "{slice}", " LIMIT $2")
 
-	endpointsSQL         = all.Replace(eachEndpoint)
-	postgresEndpointsSQL = all.Replace(postgresEachEndpoint)
-	dueSQL               = some.Replace(eachEndpoint) + "SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL"
-	postgresDueSQL       = some.Replace(postgresEachEndpoint) + "SELECT endpoint, due FROM e LIMIT $2"
+	endpointsSQL         = unsliced.Replace(eachEndpoint)
+	postgresEndpointsSQL = unsliced.Replace(postgresEachEndpoint)
+	dueSQL               = sliced.Replace(eachEndpoint) + "SELECT e.endpoint, (SELECT min(d.due) FROM delivery AS d WHERE d.state < 2 AND d.endpoint = e.endpoint) FROM e WHERE e.endpoint IS NOT NULL"
+	postgresDueSQL       = sliced.Replace(postgresEachEndpoint) + "SELECT endpoint, due FROM e LIMIT $2"
 )
 
 // A sweep looks at so many endpoints in one go, and then lets others have the

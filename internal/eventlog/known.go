@@ -11,7 +11,8 @@ import (
 // known keeps the schemas of types that were read a moment ago. What is changed
 // on this node is seen at once; a change on another node can go unnoticed for
 // as long as knownFor, and only so far that an event passes which the new
-// schema would refuse: what is refused is looked up again first.
+// schema would refuse, or whose type was deleted: what is refused is looked up
+// again first.
 type known struct {
 	mu    sync.Mutex
 	of    map[kindKey]knownKind

@@ -111,7 +111,7 @@ type post struct {
 // them. The deadline is for all of it, the response's body included; the
 // context cuts it off.
 func (c *client) post(ctx context.Context, deadline time.Time, p *post) answer {
-	if !c.pool.speaksMany(p.to.address) {
+	if !c.pool.speaksHTTP2(p.to.address) {
 		a, ok := c.converse(ctx, deadline, p)
 		if ok {
 			return a

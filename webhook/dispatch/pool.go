@@ -18,11 +18,11 @@ type pool struct {
 	idle   map[string][]*link // by target, the one used last at the end
 	n      int
 	strays map[string][]*link // of HTTP/2, made and not yet in the transport
-	many   map[string]bool    // targets that speak HTTP/2
+	http2  map[string]bool    // targets that speak it
 }
 
 func newPool(most, each int) *pool {
-	return &pool{most: most, each: each, idle: make(map[string][]*link), strays: make(map[string][]*link), many: make(map[string]bool)}
+	return &pool{most: most, each: each, idle: make(map[string][]*link), strays: make(map[string][]*link), http2: make(map[string]bool)}
 }
 
 // take returns an idle connection that was used last, or nil.
@@ -59,9 +59,9 @@ func (p *pool) put(l *link, now time.Time) {
 	}
 }
 
-// mostMany bounds how many targets are remembered to speak HTTP/2; one that is
+// mostHTTP2 bounds how many targets are remembered to speak HTTP/2; one that is
 // forgotten is found out again.
-const mostMany = 10_000
+const mostHTTP2 = 10_000
 
 // stray notes that a target speaks HTTP/2, and keeps the connection that showed
 // it for the transport.
@@ -69,18 +69,18 @@ func (p *pool) stray(l *link, now time.Time) {
 	l.rest = now
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.many) >= mostMany {
-		clear(p.many)
+	if len(p.http2) >= mostHTTP2 {
+		clear(p.http2)
 	}
-	p.many[l.to] = true
+	p.http2[l.to] = true
 	p.strays[l.to] = append(p.strays[l.to], l)
 }
 
-// speaksMany reports whether a target is known to speak HTTP/2.
-func (p *pool) speaksMany(to string) bool {
+// speaksHTTP2 reports whether a target is known to speak HTTP/2.
+func (p *pool) speaksHTTP2(to string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.many[to]
+	return p.http2[to]
 }
 
 // claim gives the transport a connection that stray has kept, or nil.
