@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,11 +57,8 @@ func (b *bench) crowded(engine string, c crowd) (p99 time.Duration, arrived int,
 	if _, err := steady(s, to, rate, 30*time.Second, types...); err != nil { // warm: who hangs is found out, one after the other
 		return 0, 0, 0, err
 	}
-	took, err := steady(s, to, rate, 20*time.Second, types...)
-	for _, p := range []int{50, 90, 95, 99} {
-		fmt.Fprintf(os.Stderr, "p%d: published %.1f ms, arrived %.1f ms\n", p, ms(percentile(to.answered, p)), ms(percentile(took, p)))
-	}
-	return percentile(took, 99), len(took), s.rss(), err
+	p99, arrived, err = b.usual(s, to, rate, 20*time.Second, types...)
+	return p99, arrived, s.rss(), err
 }
 
 // populate makes the endpoints and the types of events, which it returns.

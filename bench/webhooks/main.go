@@ -4,10 +4,13 @@
 // of a run are beside its own limit, a loop of signed POSTs to the same sink.
 // It exits with 1 where a bar is missed.
 //
-// The service and PostgreSQL have one core, the load and the consumers another.
+// Everybody shares the machine, the limit as the service. With -pinned the
+// service and PostgreSQL have one core, the load and the consumers another:
+// then the limit has both cores, and the service one.
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -25,6 +28,7 @@ type bench struct {
 	binary, folder, admin string
 	self                  string
 	rounds                int
+	pinned                bool
 	length                time.Duration
 	figures               []figure
 	missed                bool
@@ -45,8 +49,9 @@ func main() {
 	sinkAddr := flag.String("sink", "", "")
 	only := flag.String("only", "throughput,latency,hang,many,backlog", "which scenarios")
 	engines := flag.String("engines", "sqlite,postgres", "which databases")
-	rounds := flag.Int("rounds", 3, "rounds of a throughput; the median counts")
+	rounds := flag.Int("rounds", 3, "rounds of a throughput and windows of a p99; the median counts")
 	length := flag.Duration("length", 4*time.Second, "length of a round")
+	pinned := flag.Bool("pinned", false, "one core for the service and PostgreSQL, another for the load and the consumers")
 	out := flag.String("out", "bench/webhooks/results.json", "file for the figures")
 	flag.Parse()
 	if *role == "limit" {
@@ -65,7 +70,7 @@ func main() {
 		}
 		return
 	}
-	b := &bench{admin: admin, rounds: *rounds, length: *length}
+	b := &bench{admin: admin, rounds: *rounds, length: *length, pinned: *pinned}
 	if err := b.prepare(); err != nil {
 		fail(err)
 	}
@@ -112,6 +117,9 @@ func (b *bench) prepare() (err error) {
 	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, text)
 	}
+	if !b.pinned {
+		return nil
+	}
 	for core, pattern := range []string{"postgres", ""} {
 		pids := strconv.Itoa(os.Getpid())
 		if pattern != "" {
@@ -141,7 +149,7 @@ func (b *bench) say(engine, name string, value float64, unit, bar string, met bo
 	fmt.Printf("%-9s %-58s %12.2f %-10s %s\n", engine, name, value, unit, verdict)
 }
 
-func median(list []float64) float64 {
+func median[T cmp.Ordered](list []T) T {
 	list = slices.Sorted(slices.Values(list))
 	return list[len(list)/2]
 }

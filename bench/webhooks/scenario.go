@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +23,7 @@ func (b *bench) begin(engine string, flags ...string) (*service, *sink, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.flags = flags
+	s.flags, s.pinned = flags, b.pinned
 	to, err := newSink()
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +68,7 @@ func (b *bench) limit() (float64, error) {
 		return 0, err
 	}
 	defer to.server.Close()
-	out, err := exec.Command("taskset", "-c", "0", b.self, "-role", "limit", "-sink", to.addr, "-length", b.length.String()).Output()
+	out, err := command(b.pinned, b.self, "-role", "limit", "-sink", to.addr, "-length", b.length.String()).Output()
 	if err != nil {
 		return 0, err
 	}
@@ -171,6 +170,25 @@ func one(s *service, to *sink, conns chan net.Conn, typ string, n int) error {
 	return nil
 }
 
+// usual is the p99 of a window, the median of as many windows as there are
+// rounds, and how many arrived in all of them. It also says on standard error
+// how publishing and arriving went.
+func (b *bench) usual(s *service, to *sink, rate int, length time.Duration, types ...string) (p99 time.Duration, arrived int, err error) {
+	var all []time.Duration
+	for range b.rounds {
+		took, err := steady(s, to, rate, length, types...)
+		if err != nil {
+			return 0, 0, err
+		}
+		all, arrived = append(all, percentile(took, 99)), arrived+len(took)
+		for _, p := range []int{50, 90, 99} {
+			fmt.Fprintf(os.Stderr, "p%d: published in %.1f ms, arrived in %.1f ms; ", p, ms(percentile(to.answered, p)), ms(percentile(took, p)))
+		}
+		fmt.Fprintln(os.Stderr)
+	}
+	return median(all), arrived, nil
+}
+
 // latency is how long an event takes at 200 a second.
 func (b *bench) latency(engine string) error {
 	s, to, err := b.begin(engine)
@@ -216,8 +234,8 @@ func (b *bench) hang(engine string) error {
 		if _, err := steady(s, to, 10, 3*time.Second, typ); err != nil { // warm: who hangs is found out
 			return 0, err
 		}
-		took, err := steady(s, to, 10, 10*time.Second, typ)
-		return percentile(took, 99), err
+		p99, _, err := b.usual(s, to, 10, 10*time.Second, typ)
+		return p99, err
 	}
 	alone, err := measure(0)
 	if err != nil {
