@@ -55,14 +55,16 @@ type sender struct {
 	only      Range  // what Content-Range says; no length means that there is none
 	multipart string // its Content-Type; "" means that there are no parts
 
-	wire  wire // that sends full packets only; zero means that it does not
-	begun bool
-	until time.Time         // the deadline that was set; zero means none
-	sent  int64             // bytes of the body that were written
-	buf   *buffer           // nil until it is needed
-	n     int               // bytes in buf that are not written yet
-	file  *io.LimitedReader // what the kernel copies; nil until it does
-	open  io.ReadCloser
+	wire    wire // that sends full packets only; zero means that it does not
+	begun   bool
+	flushed bool             // net/http has sent the header, and holds nothing else
+	until   time.Time        // the deadline that was set; zero means none
+	sent    int64            // bytes of the body that were written
+	buf     *buffer          // nil until it is needed
+	n       int              // bytes in buf that are not written yet
+	file    io.LimitedReader // what the kernel copies
+	parcel  *parcel          // the same, where net/http need not be in between
+	open    io.ReadCloser
 }
 
 // close gives back what the response holds.
@@ -77,7 +79,11 @@ func (s *sender) close() {
 	if !s.until.IsZero() && s.timeout() == 0 { // else it is set anew with each request
 		s.restore()
 	}
+	*s = sender{parcel: s.parcel}
+	senders.Put(s)
 }
+
+var senders = sync.Pool{New: func() any { return new(sender) }}
 
 // drop gives the buffer back, and with it what was not written.
 func (s *sender) drop() {
@@ -102,6 +108,9 @@ func (s *sender) one(r Range) error {
 // part sends the bytes of a range, or leaves the last of them in the buffer.
 func (s *sender) part(r Range) error {
 	if s.c.File != nil && r.Length >= kernel && s.direct() {
+		if parcels && s.wire.RawConn != nil {
+			return s.send(r)
+		}
 		return s.copy(r)
 	}
 	if s.c.Section != nil {
@@ -209,24 +218,29 @@ func (s *sender) copy(r Range) error {
 		}
 		s.extend()
 		s.begin()
-		if s.file == nil {
-			s.file = &io.LimitedReader{R: s.c.File}
-		}
-		s.file.N = left.Length
-		n, err := s.w.(io.ReaderFrom).ReadFrom(s.file)
+		s.file.R, s.file.N = s.c.File, left.Length
+		n, err := s.w.(io.ReaderFrom).ReadFrom(&s.file)
 		s.sent += n
 		left.Start, left.Length = left.Start+n, left.Length-n
-		switch {
-		case left.Length == 0:
-		case err == nil:
-			return s.failed(io.ErrUnexpectedEOF)
-		case s.stall > 0 && n > 0 && errors.Is(err, os.ErrDeadlineExceeded):
-			// The time was up and the client has moved: it gets more time.
-		default:
-			return &Interruption{Sent: s.sent, Err: err}
+		if left.Length > 0 {
+			if err := s.again(n, err); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// again looks at why only n bytes more went out. Nil means to go on: the time
+// was up and the client has moved, so it gets more time.
+func (s *sender) again(n int64, err error) error {
+	switch {
+	case err == nil || errors.Is(err, io.ErrUnexpectedEOF):
+		return s.failed(io.ErrUnexpectedEOF)
+	case s.stall > 0 && n > 0 && errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return &Interruption{Sent: s.sent, Err: err}
 }
 
 // small is the length of a response, in bytes, up to which a WriteTimeout of

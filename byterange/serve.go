@@ -37,8 +37,9 @@ func Serve(w http.ResponseWriter, r *http.Request, c Content, o *Options) error 
 	if err != nil {
 		return err
 	}
-	s := sender{w: w, r: r, c: c, status: http.StatusPartialContent, stall: o.stall()}
+	s := senders.Get().(*sender)
 	defer s.close()
+	s.w, s.r, s.c, s.status, s.stall = w, r, c, http.StatusPartialContent, o.stall()
 	switch len(ranges) {
 	case 0:
 		s.status, s.length = http.StatusOK, c.Size

@@ -67,11 +67,11 @@ func content(t testing.TB, source, name string, b []byte) Content {
 	return c
 }
 
-// serving starts a server whose query names the source and the profile.
+// serving starts a server, set up as the service is, whose query names the source and the profile.
 func serving(t testing.TB, b []byte) *httptest.Server {
 	t.Helper()
 	name := writeFile(t, b)
-	s := httptest.NewServer(problem.Handler(func(w http.ResponseWriter, r *http.Request) error {
+	s := httptest.NewUnstartedServer(problem.Handler(func(w http.ResponseWriter, r *http.Request) error {
 		o := &Options{}
 		if r.FormValue("profile") == "rfc" {
 			o.Profile = RFC
@@ -82,6 +82,8 @@ func serving(t testing.TB, b []byte) *httptest.Server {
 		}
 		return Serve(w, r, c, o)
 	}))
+	s.Config.ConnContext = ConnContext
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }

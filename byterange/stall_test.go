@@ -25,6 +25,7 @@ func stalling(t *testing.T, timeout time.Duration, serve func(w http.ResponseWri
 		}
 	}))
 	s.Config.WriteTimeout = timeout
+	s.Config.ConnContext = ConnContext
 	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
 			tcp.SetWriteBuffer(4 << 10)

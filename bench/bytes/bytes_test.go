@@ -26,8 +26,8 @@ func TestJudge(t *testing.T) {
 		b := &bench{settings: &settings{size: 1 << 30}}
 		for i, o := range actions {
 			b.figures = append(b.figures,
-				&figure{operation: o, Name: "standard", CPU: [4]float64{tt.std, 100, 100, 100}[i]},
-				&figure{operation: o, Name: "parley", CPU: tt.cpu[i], Peak: tt.peak})
+				&figure{operation: o, Name: "standard", CPUs: []float64{[4]float64{tt.std, 100, 100, 100}[i]}},
+				&figure{operation: o, Name: "parley", CPU: tt.cpu[i], CPUs: tt.cpu[i : i+1], Peak: tt.peak})
 		}
 		var words []string
 		for _, v := range b.judge() {

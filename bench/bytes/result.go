@@ -62,8 +62,16 @@ func (b *bench) judge() []verdict {
 // perGiB is what a figure of the whole comes to, in CPU-ms.
 func (b *bench) perGiB(f *figure) float64 { return f.CPU / 1e3 * (1 << 30) / float64(b.size) }
 
-// ratio holds a figure against that of http.ServeContent in the same run.
-func (b *bench) ratio(f *figure) float64 { return f.CPU / b.find(f.operation, "standard").CPU }
+// ratio holds a figure against that of http.ServeContent, round by round: what
+// slows the machine down for a while slows both. It is the median of the rounds.
+func (b *bench) ratio(f *figure) float64 {
+	standard := b.find(f.operation, "standard")
+	each := make([]float64, len(f.CPUs))
+	for i := range each {
+		each[i] = f.CPUs[i] / standard.CPUs[i]
+	}
+	return median(each)
+}
 
 // print shows the figures and the bars.
 func (b *bench) print(w io.Writer, verdicts []verdict) {

@@ -38,6 +38,7 @@ func newSink() (*sink, error) {
 
 func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/hang") {
+		io.Copy(io.Discard, r.Body) // else net/http would not notice that the other side has gone
 		<-r.Context().Done()
 		return
 	}

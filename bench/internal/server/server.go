@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/parley-api/parley/byterange"
 	"github.com/parley-api/parley/internal/journal"
 )
 
@@ -133,6 +134,7 @@ func Serve(h http.Handler, r Ready) error {
 		IdleTimeout:                  120 * time.Second,
 		MaxHeaderBytes:               32 << 10,
 		DisableGeneralOptionsHandler: true,
+		ConnContext:                  byterange.ConnContext,
 	}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
