@@ -24,6 +24,7 @@ type sqliteEngine struct {
 	writer  *conn
 	updates map[change]*stmt // of the writer
 	keeper  *checkpointer
+	recent  *recent
 }
 
 // A change names the statement that updates some columns of a table.
@@ -51,7 +52,7 @@ func openSQLite(path string, o *Options) (engine, error) {
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
 		f.Close()
 	}
-	e := &sqliteEngine{lock: lock, updates: make(map[change]*stmt), free: make(chan struct{}, o.Readers)}
+	e := &sqliteEngine{lock: lock, updates: make(map[change]*stmt), free: make(chan struct{}, o.Readers), recent: newRecent()}
 	common := []string{"PRAGMA busy_timeout = 10000", "PRAGMA temp_store = MEMORY", "PRAGMA foreign_keys = OFF"}
 	writing := append(common, fmt.Sprintf("PRAGMA page_size = %d", pageSize), "PRAGMA journal_mode = WAL",
 		"PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0", "PRAGMA cache_size = -65536")
@@ -95,6 +96,23 @@ func (e *sqliteEngine) get(ctx context.Context, sql string, account int64, key a
 	if err := ctx.Err(); err != nil {
 		return Row{}, err
 	}
+	id, ok := key.(int64)
+	if !ok {
+		return e.look(ctx, sql, account, key)
+	}
+	row, at, found := e.recent.find(sql, account, id)
+	if found {
+		return row, nil
+	}
+	row, err := e.look(ctx, sql, account, key)
+	if err == nil {
+		e.recent.keep(sql, at, row)
+	}
+	return row, err
+}
+
+// look reads a row.
+func (e *sqliteEngine) look(ctx context.Context, sql string, account int64, key any) (Row, error) {
 	c, err := e.reader(ctx)
 	if err != nil {
 		return Row{}, err
@@ -198,7 +216,7 @@ func (e *sqliteEngine) alone(ctx context.Context, f func(session) error) (err er
 	if err := f(e.writer); err != nil {
 		return sqliteFailure(err)
 	}
-	err = e.writer.script("COMMIT")
+	err = e.recent.commit(func() error { return e.writer.script("COMMIT") })
 	e.keeper.note(e.writer.written())
 	return sqliteFailure(err)
 }

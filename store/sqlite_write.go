@@ -28,7 +28,8 @@ func (e *sqliteEngine) commit(g *group) error {
 			return spoilt(err)
 		}
 	}
-	if _, err := e.writer.run("COMMIT"); err != nil {
+	err := e.recent.commit(func() error { _, err := e.writer.run("COMMIT"); return err })
+	if err != nil {
 		if sqliteCode(err) == sqlite3.SQLITE_IOERR {
 			return err // perhaps written, so not ErrUnavailable
 		}
