@@ -19,6 +19,7 @@ import (
 	"github.com/parley-api/parley/blob"
 	"github.com/parley-api/parley/byterange"
 	"github.com/parley-api/parley/idempotency"
+	"github.com/parley-api/parley/internal/head"
 	"github.com/parley-api/parley/negotiate"
 	"github.com/parley-api/parley/problem"
 	"github.com/parley-api/parley/resource"
@@ -46,11 +47,12 @@ type visit struct {
 	aborted bool   // the answer broke off and the client must notice
 	metered bool   // it was taken from a quota
 
-	body []byte
-	out  []byte
+	body   []byte
+	out    []byte
+	fields http.Header // of the response, where its connection takes them
 }
 
-var visits = sync.Pool{New: func() any { return new(visit) }}
+var visits = sync.Pool{New: func() any { return &visit{fields: make(http.Header, 24)} }}
 
 // Header values that every response shares. Nobody may change them.
 var (
@@ -74,10 +76,10 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // enter gives the request an id and the response what every response has.
 func (v *visit) enter(a *App, w http.ResponseWriter, r *http.Request) {
 	v.app, v.start = a, a.now()
-	v.rec = recorder{ResponseWriter: w}
+	v.rec = recorder{ResponseWriter: w, conn: head.Of(r), fields: v.fields}
 	v.call = resource.Call{W: &v.rec, R: r, Buf: v.out[:0]}
 	v.id[0] = a.requests.of(r)
-	h := w.Header()
+	h := v.rec.Header()
 	h["X-Request-Id"] = v.id[:]
 	h["X-Content-Type-Options"] = nosniff
 	h["Vary"] = vary
@@ -101,7 +103,8 @@ func (v *visit) leave() {
 	}
 	v.app.record(v)
 	aborted := v.aborted
-	*v = visit{body: kept(v.body), out: kept(v.call.Buf)}
+	clear(v.fields)
+	*v = visit{body: kept(v.body), out: kept(v.call.Buf), fields: v.fields}
 	visits.Put(v)
 	if aborted {
 		panic(http.ErrAbortHandler)

@@ -5,7 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
-	"net/http/httptest"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"testing"
@@ -57,12 +58,20 @@ func startWith(t testing.TB, engine string, adjust func(*parley.Config), rooms .
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(app)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: app}
+	go parley.Serve(server, l)
 	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		server.Shutdown(ctx)
 		server.Close()
 		app.Close()
 	})
-	return &service{App: app, URL: server.URL}
+	return &service{App: app, URL: "http://" + l.Addr().String()}
 }
 
 // database makes an empty PostgreSQL database that goes with the test.

@@ -88,15 +88,16 @@ resource, github.com/go-json-experiment/json, github.com/santhosh-tekuri/jsonsch
 # The pages for people know problems and versions, nothing else of ours.
 problem, version, github.com/swaggest/swgui < console;
 
+# What writes heads under net/http, and what writes the log, know the standard
+# library and nothing else.
+NONE < internal/head, internal/journal;
+
 # The root composes all of it; the rooms are given to it.
-route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
+internal/head, internal/journal, route, ratelimit, webhook, webhook/dispatch, resource, openapi, graph, console,
 internal/account, internal/apikey, internal/delivery, internal/endpoint, internal/eventlog,
 internal/notice, internal/topic, internal/usage, internal/largefile, blob/bucket,
 github.com/go-json-experiment/json, github.com/goccy/go-yaml, github.com/prometheus/client_golang
 < parley;
-
-# The journal writes the log: the standard library's, and nothing else.
-NONE < internal/journal;
 
 # Nothing but cmd, examples and bench imports the root.
 parley, rooms/task, rooms/user, rooms/file, rooms/image, openapi/diff, internal/journal, github.com/alecthomas/kong, github.com/goccy/go-yaml
@@ -106,7 +107,7 @@ parley < examples/notes;
 # What measures and builds stands beside the house: a script imports nothing of
 # it, a rival written by hand its store, the measurements all that they measure.
 NONE < bench/internal/load, scripts/testreport;
-internal/journal < bench/internal/server;
+byterange, internal/journal < bench/internal/server;
 store, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/internal/hand;
 webhook, bench/internal/load, github.com/jackc/pgx/v5, modernc.org/sqlite < bench/webhooks;
 parley, rooms/task, rooms/user, bench/internal/hand, bench/internal/load, bench/internal/server,

@@ -69,7 +69,7 @@ type App struct {
 // A passage is a route with what the hall keeps beside it.
 type passage struct {
 	*resource.Route
-	gauges    gauges
+	traffic   *traffic
 	operation int // its number in the ledger
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/parley-api/parley/internal/journal"
 )
 
 // requestIDs gives requests ids: a random part for this process and a number.
@@ -80,9 +82,7 @@ func (a *App) record(v *visit) {
 		attrs = append(attrs, slog.String("error", v.cause.Error()))
 	}
 	// Not by a method of the Logger, which would look for its caller each time.
-	line := slog.NewRecord(now, level, "request", 0)
-	line.AddAttrs(attrs...)
-	_ = a.log.Handler().Handle(context.Background(), line) // a log that fails fails nobody
+	_ = journal.Log(a.log.Handler(), now, level, "request", attrs...) // a log that fails fails nobody
 }
 
 // address is where a request without a credential comes from: the peer, or

@@ -62,7 +62,7 @@ func (a *App) offer(more ...string) *negotiate.Offers {
 
 func (a *App) add(routes ...*resource.Route) {
 	for _, r := range routes {
-		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, gauges: a.metrics.of(r.Pattern, r.Method), operation: a.ledger.Operation(r.Operation)})
+		a.routes.Add(r.Method, r.Pattern, &passage{Route: r, traffic: a.metrics.of(r.Pattern, r.Method), operation: a.ledger.Operation(r.Operation)})
 	}
 }
 

@@ -17,31 +17,33 @@ import (
 type asset struct {
 	name        string // the last segment of its path
 	contentType string
-	zipped      []byte // gzip
-	length      string // of the zipped bytes
-	plain       string // length of the plain ones
-	tag         string // hash of the content
+	zipped      func() []byte // gzip
+	length      string        // of the zipped bytes
+	plain       string        // length of the plain ones
+	tag         string        // hash of the content
 }
 
 // newAsset returns the asset of bytes compressed with gzip as one member of
-// less than 4 GiB.
-func newAsset(name, contentType string, zipped []byte) *asset {
+// less than 4 GiB. Content is called for every response: what is rarely asked
+// for need not be held.
+func newAsset(name, contentType string, content func() []byte) *asset {
+	zipped := content()
 	sum := sha256.Sum256(zipped)
 	tag := hex.EncodeToString(sum[:6])
 	return &asset{
-		name: name + "-" + tag, contentType: contentType, zipped: zipped, tag: tag,
+		name: name + "-" + tag, contentType: contentType, zipped: content, tag: tag,
 		length: strconv.Itoa(len(zipped)),
 		// RFC 1952, section 2.3.1: the last four bytes are the length.
 		plain: strconv.Itoa(int(binary.LittleEndian.Uint32(zipped[len(zipped)-4:]))),
 	}
 }
 
-func zip(text string) []byte {
+func zip(text string) func() []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	io.WriteString(w, text)
 	w.Close() // a buffer takes everything
-	return b.Bytes()
+	return b.Bytes
 }
 
 func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +59,7 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", a.contentType)
-	var content io.Reader = bytes.NewReader(a.zipped)
+	var content io.Reader = bytes.NewReader(a.zipped())
 	if zipped {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", a.length)

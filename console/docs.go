@@ -78,13 +78,15 @@ func Docs(title, openapiPath string) http.Handler {
 	return d
 }
 
-// vendored returns a file of Swagger UI as its module embeds it.
-func vendored(name string) []byte {
-	b, err := static.FS.ReadFile(name)
-	if err != nil {
-		panic(err) // the module changed: a test makes the handler
+// vendored reads a file of Swagger UI that its module embeds.
+func vendored(name string) func() []byte {
+	return func() []byte {
+		b, err := static.FS.ReadFile(name)
+		if err != nil {
+			panic(err) // the module changed: a test makes the handler
+		}
+		return b
 	}
-	return b
 }
 
 func (d *docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {

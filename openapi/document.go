@@ -32,7 +32,8 @@ func Build(info Info, routes []*resource.Route, extra ...Operation) ([]byte, err
 	if err := json.Indent(&out, appendValue(nil, doc), "", "  "); err != nil {
 		return nil, fmt.Errorf("openapi: writing the description: %w", err)
 	}
-	return append(out.Bytes(), '\n'), nil
+	out.WriteByte('\n')
+	return bytes.Clone(out.Bytes()), nil // without the room of the buffer, for it is kept
 }
 
 // document puts the parts together.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/parley-api/parley"
-	"github.com/parley-api/parley/byterange"
 )
 
 // After a signal, what is in flight has patience to finish, and the program
@@ -120,7 +119,7 @@ func (d *door) serve(ctx context.Context, stop func(), app *parley.App, log *slo
 		if d.tls != nil {
 			failed <- front.ServeTLS(d.main, "", "")
 		} else {
-			failed <- front.Serve(d.main)
+			failed <- parley.Serve(front, d.main)
 		}
 	}()
 	if d.metrics != nil {
@@ -159,7 +158,6 @@ func newServer(requests context.Context, handler http.Handler, secure *tls.Confi
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     complaints(log),
 		BaseContext:                  func(net.Listener) context.Context { return requests },
-		ConnContext:                  byterange.ConnContext,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -54,35 +55,61 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler { return h.full.With
 func (h *handler) WithGroup(name string) slog.Handler       { return h.full.WithGroup(name) }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	var room [16]slog.Attr
+	attrs := room[:0]
+	r.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	if done, err := h.write(r.Time, r.Level, r.Message, attrs); done {
+		return err
+	}
+	return h.full.Handle(ctx, r)
+}
+
+// Log gives a handler a record. One that New has made gets it in fewer steps
+// than by Handle.
+func Log(h slog.Handler, at time.Time, level slog.Level, msg string, attrs ...slog.Attr) error {
+	if h, ok := h.(*handler); ok {
+		if done, err := h.write(at, level, msg, attrs); done {
+			return err
+		}
+	}
+	r := slog.NewRecord(at, level, msg, 0)
+	r.AddAttrs(slices.Clone(attrs)...)
+	return h.Handle(context.Background(), r)
+}
+
+// write reports false for a record that it cannot write.
+func (h *handler) write(at time.Time, level slog.Level, msg string, attrs []slog.Attr) (done bool, err error) {
 	room := rooms.Get().(*line)
 	defer rooms.Put(room)
-	b, ok := appendRecord(room.b[:0], &r)
+	b, ok := appendRecord(room.b[:0], at, level, msg, attrs)
 	if !ok {
-		return h.full.Handle(ctx, r)
+		return false, nil
 	}
 	room.b = b
-	_, err := h.lines.Write(b)
-	return err
+	_, err = h.lines.Write(b)
+	return true, err
 }
 
 // appendRecord reports false for a record that it cannot write.
-func appendRecord(b []byte, r *slog.Record) ([]byte, bool) {
-	if y := r.Time.Year(); r.Time.IsZero() || y < 0 || y > 9999 {
+func appendRecord(b []byte, at time.Time, level slog.Level, msg string, attrs []slog.Attr) ([]byte, bool) {
+	if y := at.Year(); at.IsZero() || y < 0 || y > 9999 {
 		return b, false
 	}
 	b = append(b, `{"time":"`...)
-	b = r.Time.Round(0).AppendFormat(b, time.RFC3339Nano)
-	b = append(append(b, `","level":"`...), r.Level.String()...)
-	b, ok := appendText(append(b, `","msg":`...), r.Message)
-	r.Attrs(func(a slog.Attr) bool {
-		if ok = ok && a.Key != ""; ok {
-			b, ok = appendText(append(b, ','), a.Key)
+	b = at.Round(0).AppendFormat(b, time.RFC3339Nano)
+	b = append(append(b, `","level":"`...), level.String()...)
+	b, ok := appendText(append(b, `","msg":`...), msg)
+	for i := range attrs {
+		if ok = ok && attrs[i].Key != ""; ok {
+			b, ok = appendText(append(b, ','), attrs[i].Key)
 		}
 		if ok {
-			b, ok = appendValue(append(b, ':'), a.Value)
+			b, ok = appendValue(append(b, ':'), attrs[i].Value)
 		}
-		return ok
-	})
+	}
 	return append(b, "}\n"...), ok
 }
 

@@ -62,6 +62,25 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestLog writes a record without slog, by either kind of handler.
+func TestLog(t *testing.T) {
+	attrs := []slog.Attr{slog.String("route", "/tasks/{id}"), slog.Duration("duration", 41_234)}
+	odd := append(attrs, slog.String("error", "a\nb"))
+	for _, attrs := range [][]slog.Attr{attrs, odd} {
+		var want bytes.Buffer
+		slog.NewJSONHandler(&want, nil).Handle(t.Context(), record(slog.LevelWarn, "request", attrs...))
+		for name, make := range map[string]func(io.Writer) slog.Handler{
+			"journal": func(w io.Writer) slog.Handler { return New(w, nil) },
+			"slog":    func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+		} {
+			var got bytes.Buffer
+			if err := Log(make(&got), moment, slog.LevelWarn, "request", attrs...); err != nil || got.String() != want.String() {
+				t.Errorf("%s: got\n%swant\n%serror %v", name, got.String(), want.String(), err)
+			}
+		}
+	}
+}
+
 func TestLevelsAndLoggers(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(New(&b, slog.LevelWarn))
