@@ -76,11 +76,13 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // enter gives the request an id and the response what every response has.
 func (v *visit) enter(a *App, w http.ResponseWriter, r *http.Request) {
 	v.app, v.start = a, a.now()
-	v.rec = recorder{ResponseWriter: w, conn: head.Of(r), fields: v.fields}
+	v.rec = recorder{ResponseWriter: w, conn: head.Of(w, r), fields: v.fields}
 	v.call = resource.Call{W: &v.rec, R: r, Buf: v.out[:0]}
 	v.id[0] = a.requests.of(r)
 	h := v.rec.Header()
-	h["X-Request-Id"] = v.id[:]
+	if h["X-Request-Id"] = v.id[:]; v.rec.conn == nil {
+		h["X-Request-Id"] = []string{v.id[0]} // whoever has the header may keep it longer than the visit
+	}
 	h["X-Content-Type-Options"] = nosniff
 	h["Vary"] = vary
 	a.cors(h, r)
@@ -96,7 +98,7 @@ func (v *visit) leave() {
 		v.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
 	if v.rec.status == 0 && !v.aborted {
-		v.rec.WriteHeader(http.StatusOK) // now: its header has values of the visit
+		v.rec.WriteHeader(http.StatusOK)
 	}
 	if v.release != nil {
 		v.release()

@@ -12,6 +12,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 )
@@ -33,7 +34,8 @@ func (l listener) Accept() (net.Conn, error) {
 // A Conn is a connection of a server.
 type Conn struct {
 	*net.TCPConn
-	fields *[]byte // for the next response; nil means none
+	fields   *[]byte      // for the next response; nil means none
+	response reflect.Type // of net/http's writers; nil until one was seen
 }
 
 var rooms = sync.Pool{New: func() any { b := make([]byte, 0, 6<<10); return &b }}
@@ -48,12 +50,20 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Of returns the connection of a request; nil means that it takes no fields.
-func Of(r *http.Request) *Conn {
-	if r.ProtoMajor != 1 {
+// Of returns the connection that a response is written to; nil means that it
+// takes no fields. Where something stands between w and the connection, which
+// may want to see the fields or answer with others, it takes none.
+func Of(w http.ResponseWriter, r *http.Request) *Conn {
+	c, _ := r.Context().Value(key{}).(*Conn)
+	if c == nil || r.ProtoMajor != 1 {
 		return nil
 	}
-	c, _ := r.Context().Value(key{}).(*Conn)
+	if t := reflect.TypeOf(w); t != c.response {
+		if t.String() != "*http.response" || t.Elem().PkgPath() != "net/http" {
+			return nil
+		}
+		c.response = t
+	}
 	return c
 }
 

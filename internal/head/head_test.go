@@ -19,7 +19,7 @@ func serve(t *testing.T, handle func(h http.Header, w http.ResponseWriter, r *ht
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := http.Header{}
 		handle(h, w, r, func(status int) {
-			if c := Of(r); c != nil {
+			if c := Of(w, r); c != nil {
 				c.Put(h, w.Header())
 			} else {
 				t.Error("the connection takes no fields")
@@ -185,10 +185,22 @@ func TestOthers(t *testing.T) {
 	if ctx := Context(t.Context(), c); ctx != t.Context() {
 		t.Error("a connection that takes no fields is in the context")
 	}
-	if Of(httptest.NewRequest("GET", "/", nil)) != nil {
+	if Of(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) != nil {
 		t.Error("a request without a connection has one")
 	}
+	addr := serve(t, func(_ http.Header, w http.ResponseWriter, r *http.Request, send func(int)) {
+		for _, other := range []http.ResponseWriter{httptest.NewRecorder(), struct{ http.ResponseWriter }{w}, new(response)} {
+			if Of(other, r) != nil {
+				t.Errorf("%T was taken for net/http's", other)
+			}
+		}
+		send(http.StatusOK)
+	})
+	exchange(t, addr, "GET")
 }
+
+// A response is called as net/http's is.
+type response struct{ http.ResponseWriter }
 
 type pipes struct{ net.Listener }
 
