@@ -234,7 +234,7 @@ func (b *bench) hang(engine string) error {
 		if _, err := steady(s, to, 10, 3*time.Second, typ); err != nil { // warm: who hangs is found out
 			return 0, err
 		}
-		p99, _, err := b.usual(s, to, 10, 10*time.Second, typ)
+		p99, _, err := b.usual(s, to, 10, 20*time.Second, typ)
 		return p99, err
 	}
 	alone, err := measure(0)
