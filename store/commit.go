@@ -13,6 +13,7 @@ import (
 type job struct {
 	tx     *Tx
 	run    func(session) error // instead of tx: work of the store's own, in the same transaction
+	loose  bool                // the run need not be on disk when it is done
 	tables []*table            // of the writes
 	size   int                 // bytes of documents
 	state  atomic.Int32
@@ -87,14 +88,26 @@ func (s *Store) submit(ctx context.Context, j *job) ([]Row, error) {
 // that of a group, so that it shares a flush with what others write; f may run
 // twice and must begin anew each time.
 func (s *Store) work(ctx context.Context, f func(session) error) error {
+	return s.labour(ctx, f, false)
+}
+
+// chore is work that nobody was promised and that may be lost when the machine
+// dies, though not when the process does: claims on deliveries, and how
+// endpoints have answered. It waits for no flush, and keeps no flush from what
+// was promised.
+func (s *Store) chore(ctx context.Context, f func(session) error) error {
+	return s.labour(ctx, f, true)
+}
+
+func (s *Store) labour(ctx context.Context, f func(session) error, loose bool) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.leave()
 	if p, ok := s.engine.(*postgresEngine); ok {
-		return p.transact(ctx, f)
+		return p.transact(ctx, f, loose)
 	}
-	_, err := s.submit(ctx, &job{run: f, done: make(chan struct{})})
+	_, err := s.submit(ctx, &job{run: f, loose: loose, done: make(chan struct{})})
 	return err
 }
 
@@ -124,12 +137,14 @@ func (s *Store) write() {
 	g := newGroup(s.list)
 	g.fanout, g.subs, g.fanning = s.fanout, &s.subs, s.fanning
 	jobs := make([]*job, 0, s.options.Group)
+	yields := 0
 	for j := range s.queue {
-		jobs = s.take(jobs[:0], j)
+		jobs = s.take(jobs[:0], j, yields)
 		if len(jobs) == 0 {
 			continue
 		}
 		s.settle(g, jobs)
+		yields = yielding(jobs, yields)
 		for _, j := range jobs {
 			close(j.done)
 		}
@@ -137,12 +152,31 @@ func (s *Store) write() {
 	}
 }
 
+// yielding is how often the next group, before it is closed, lets others run
+// who are about to hand something in. While groups have more than one Tx that
+// makes them larger; where they do not, a Tx would wait for whatever else there
+// is to do. A group without any says nothing.
+func yielding(group []*job, so int) int {
+	txs := 0
+	for _, j := range group {
+		if j.tx != nil {
+			txs++
+		}
+	}
+	switch {
+	case txs > 1:
+		return 2
+	case txs == 1:
+		return 0
+	}
+	return so
+}
+
 // take claims the first job and whatever waits behind it. It does not wait for
-// more, but lets others run who are about to hand something in: on a busy
-// machine that makes groups larger, on an idle one it costs nothing.
-func (s *Store) take(jobs []*job, first *job) []*job {
+// more, but yields so many times.
+func (s *Store) take(jobs []*job, first *job, yields int) []*job {
 	size := 0
-	for j, yields := first, 0; ; {
+	for j := first; ; {
 		if j.state.CompareAndSwap(queued, taken) {
 			jobs = append(jobs, j)
 			size += j.size
@@ -167,15 +201,13 @@ func (s *Store) next(yields *int) (*job, bool) {
 			return j, open
 		default:
 		}
-		if *yields++; *yields > maxYields {
+		if *yields == 0 {
 			return nil, false
 		}
+		*yields--
 		runtime.Gosched()
 	}
 }
-
-// maxYields is how often a group lets others run before it is closed.
-const maxYields = 2
 
 // settle commits a group and gives each job its outcome.
 func (s *Store) settle(g *group, jobs []*job) {

@@ -191,6 +191,11 @@ func (g *group) idle() bool {
 	return true
 }
 
+// loose reports whether none of it was promised to be on disk.
+func (g *group) loose() bool {
+	return !slices.ContainsFunc(g.jobs, func(j *job) bool { return !j.loose })
+}
+
 // prefetch collects the questions that can be known before anything is read.
 func (g *group) prefetch(n *needs) {
 	n.clear()

@@ -165,7 +165,7 @@ func (s *Store) flushSome(ctx context.Context) (int, error) {
 	}
 	// Always in one order, so that nodes do not wait for each other.
 	endpoints := slices.Sorted(maps.Keys(of))
-	if err := s.work(ctx, func(db session) error { return writeHealth(db, endpoints, of) }); err != nil {
+	if err := s.chore(ctx, func(db session) error { return writeHealth(db, endpoints, of) }); err != nil {
 		s.health.back(of)
 		return 0, err
 	}

@@ -169,9 +169,13 @@ func (e *postgresEngine) alone(ctx context.Context, f func(session) error) error
 
 // transact runs f in a transaction. It is tried again where the connection
 // turns out to be dead.
-func (e *postgresEngine) transact(ctx context.Context, f func(session) error) error {
+func (e *postgresEngine) transact(ctx context.Context, f func(session) error, loose bool) error {
+	o := pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
+	if loose {
+		o = pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off"}
+	}
 	try := func() error {
-		return pgx.BeginTxFunc(ctx, e.workers, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, e.workers, o, func(tx pgx.Tx) error {
 			return f(&postgresSession{ctx, tx})
 		})
 	}

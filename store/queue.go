@@ -40,7 +40,7 @@ const (
 func (q *Queue) Claim(ctx context.Context, wants []event.Want, lease time.Duration) ([]event.Delivery, error) {
 	s := q.store
 	var list []event.Delivery
-	err := s.work(ctx, func(db session) error {
+	err := s.chore(ctx, func(db session) error {
 		list = list[:0]
 		now := s.now()
 		take := func(c cursor) { list = append(list, scanClaim(c)) }
@@ -262,7 +262,7 @@ func (q *Queue) Extend(ctx context.Context, held []event.Delivery, lease time.Du
 	if len(held) == 0 {
 		return nil
 	}
-	return s.work(ctx, func(db session) error {
+	return s.chore(ctx, func(db session) error {
 		until := s.now() + lease.Microseconds()
 		if isPostgres(db) {
 			_, err := db.run(`UPDATE delivery AS d SET due = $1 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS u (account, seq, endpoint)

@@ -7,6 +7,9 @@ import (
 func (e *sqliteEngine) commit(g *group) error {
 	e.gate.Lock()
 	defer e.gate.Unlock()
+	if err := e.loosen(g.loose()); err != nil {
+		return sqliteFailure(err)
+	}
 	defer e.rollback()
 	if err := e.decide(g); err != nil {
 		return spoilt(err)
