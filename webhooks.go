@@ -193,8 +193,8 @@ type acquaintance struct {
 
 const (
 	// acquainted is how long what is known of an endpoint is taken for true, if
-	// no endpoint was changed meanwhile.
-	acquainted = time.Minute
+	// no endpoint was changed meanwhile: all but since when it fails.
+	acquainted = 10 * time.Minute
 	// unnoticed is how long a change on another node can go unnoticed.
 	unnoticed = time.Second
 )

@@ -1,6 +1,11 @@
 package dispatch
 
-import "github.com/parley-api/parley/event"
+import (
+	"runtime"
+	"time"
+
+	"github.com/parley-api/parley/event"
+)
 
 // A flight is an attempt under way, which has a place among the connections.
 type flight struct {
@@ -9,7 +14,88 @@ type flight struct {
 	pool    class // whose connections it counts in
 	late    bool
 	started int64
-	index   int // in Dispatcher.flights
+	index   int       // in Dispatcher.flights
+	young   time.Time // when it began, while it counts as young; or zero
+}
+
+// An attempt for a prompt lane is young for a while after it began: until then
+// it may well be work for the processor, later it waits for an answer. There
+// are no more young ones than keep the processors busy. More would not be
+// sooner done, and whatever else the process does would stand in line behind
+// them. So those who answer at once have few attempts in flight.
+//
+// Those who take their time could have more, without a line: while there is
+// none, the bound grows until nobody has to wait for it.
+const (
+	youth     = 10 * time.Millisecond
+	youngPerP = 16                   // for each processor, at least
+	ageEvery  = time.Millisecond     // between two looks at who is young no longer
+	probeWait = 4 * time.Millisecond // until the bound is looked at, where some wait for it
+	noLine    = time.Millisecond     // a turn that comes so soon: the bound may grow
+	longLine  = 3 * time.Millisecond // a turn that comes so late: it must shrink
+)
+
+// youngLeast is the least bound on young attempts.
+func youngLeast() int { return youngPerP * runtime.GOMAXPROCS(0) }
+
+// crowded reports whether there are as many young attempts as there may be. If
+// so, fill is called in time. It wants d.mu.
+func (d *Dispatcher) crowded() bool {
+	if d.young < d.most {
+		return false
+	}
+	if now := time.Now(); now.Sub(d.aged) >= ageEvery {
+		d.aged = now
+		for _, f := range d.flights {
+			if !f.young.IsZero() && now.Sub(f.young) >= youth {
+				d.mature(f)
+			}
+		}
+	}
+	if d.young < d.most {
+		return false
+	}
+	if !d.probing {
+		d.probing = true
+		time.AfterFunc(probeWait, d.probe)
+	}
+	return true
+}
+
+// probe looks how long goroutines wait for their turn, and moves the bound.
+func (d *Dispatcher) probe() {
+	line := d.line.read()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.probing = false
+	d.bound(line)
+	d.fill()
+}
+
+// bound moves the bound on young attempts.
+func (d *Dispatcher) bound(line time.Duration) {
+	switch {
+	case line <= noLine:
+		d.most = min(d.most+d.most/4, d.o.Connections)
+	case line >= longLine:
+		d.most = max(d.most-d.most/4, youngLeast())
+	}
+}
+
+// calmDown lets the bound shrink while nobody waits for it, so that it is not
+// too large when there is much to do at once. It wants d.mu.
+func (d *Dispatcher) calmDown() {
+	if !d.probing {
+		d.most = max(d.most-d.most/8, youngLeast())
+	}
+}
+
+// mature counts a flight as young no longer.
+func (d *Dispatcher) mature(f *flight) {
+	if !f.young.IsZero() {
+		f.young = time.Time{}
+		d.young--
+	}
 }
 
 // own is the part of the connections that is kept for a class.
@@ -50,7 +136,7 @@ func (d *Dispatcher) pick() *flight {
 		return nil
 	}
 	for c := range classes {
-		if d.ready[c].n == 0 || d.places(c) <= 0 || !d.paced(c) {
+		if d.ready[c].n == 0 || d.places(c) <= 0 || !d.paced(c) || c == prompt && d.crowded() {
 			continue
 		}
 		for r := &d.ready[c]; r.n > 0; {
@@ -97,6 +183,10 @@ func (d *Dispatcher) launch(l *lane, now int64) *flight {
 		f = new(flight)
 	}
 	*f = flight{lane: l, pool: l.class, started: now, index: len(d.flights)}
+	if f.pool == prompt {
+		f.young = time.Now()
+		d.young++
+	}
 	d.flights = append(d.flights, f)
 	d.using[f.pool]++
 	return f
@@ -110,6 +200,7 @@ func (d *Dispatcher) land(f *flight) {
 	d.flights[last] = nil
 	d.flights = d.flights[:last]
 	d.using[f.pool]--
+	d.mature(f)
 	if f.late {
 		f.lane.late--
 	}

@@ -155,6 +155,11 @@ type Dispatcher struct {
 	claiming [classes]int         // claims under way
 	pace     time.Time            // up to when attempts of unknown and failing lanes are counted
 	pacing   bool                 // fill will be called for them
+	young    int                  // attempts that have only just begun
+	most     int                  // how many of them there may be
+	aged     time.Time            // when they were last looked at
+	probing  bool                 // fill will be called for those that wait for them
+	line     line                 // guarded by probing
 	begun    [classes]time.Time   // when the last claim began
 	resting  bool                 // fetch will be called for them
 	flights  []*flight            // what is under way
@@ -184,6 +189,7 @@ type Dispatcher struct {
 // *Options means the defaults.
 func New(q Queue, s Source, o *Options) *Dispatcher {
 	d := &Dispatcher{
+		most:  youngLeast(),
 		queue: q, source: s,
 		lanes: make(map[int64]*lane),
 		kick:  make(chan struct{}, 1),

@@ -14,6 +14,12 @@ const (
 	sweepEvery = time.Second
 	sweepGap   = 20 * time.Millisecond // between two sweeps, at least
 	tickEvery  = 250 * time.Millisecond
+
+	// sweepRests is how much longer than a sweep the rest after it is.
+	sweepRests = 20
+	// extendSlice is how many claims are extended in one go: what is written
+	// meanwhile, and so every publish, waits for them.
+	extendSlice = 64
 )
 
 // Run sends until Close has ended or the context does, and returns then. It
@@ -100,7 +106,7 @@ func (d *Dispatcher) sweeper(ctx context.Context) {
 	for alive := true; alive; {
 		began := time.Now()
 		next := d.sweep(ctx)
-		gap := min(max(sweepGap, 10*time.Since(began)), 10*sweepEvery)
+		gap := min(max(sweepGap, sweepRests*time.Since(began)), 10*sweepEvery)
 		alive = d.rest(ctx, gap, max(gap, min(sweepEvery, next)))
 	}
 }
@@ -163,6 +169,7 @@ func (d *Dispatcher) ticker(ctx context.Context) {
 		d.overdue(now)
 		d.resume(now)
 		d.forget(now)
+		d.calmDown()
 		d.fill()
 		if every = tickEvery; len(d.flights)+len(d.paused) == 0 {
 			every = sweepEvery
@@ -183,22 +190,27 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 	for sleep(ctx, every) {
 		began := d.now()
 		list := d.expiring(began)
-		for wait := every / 20; len(list) > 0; wait = min(2*wait, every/8) {
+		for wait := every / 20; len(list) > 0; {
+			n := min(len(list), extendSlice)
 			short, cancel := context.WithTimeout(ctx, every/4)
-			err := d.queue.Extend(short, list, d.o.Lease)
-			if cancel(); err == nil {
-				break
-			}
-			if ctx.Err() != nil {
+			err := d.queue.Extend(short, list[:n], d.o.Lease)
+			cancel()
+			switch {
+			case err == nil:
+				list = list[n:]
+				continue
+			case ctx.Err() != nil:
 				return
 			}
 			d.o.Log.Warn("extending claims", "count", len(list), "error", err)
 			if d.now()-began > every.Microseconds()/2 {
 				d.abandon()
-				list = nil
-			} else if !sleep(ctx, wait) {
+				break
+			}
+			if !sleep(ctx, wait) {
 				return
 			}
+			wait = min(2*wait, every/8)
 		}
 	}
 }
