@@ -63,7 +63,7 @@ func (b *bench) crowded(engine string, c crowd) (p99 time.Duration, arrived int,
 		return 0, 0, 0, err
 	}
 	defer s.kill()
-	defer to.server.Close()
+	defer to.close()
 	types, err := populate(s, to, c)
 	if err != nil {
 		return 0, 0, 0, err
@@ -115,7 +115,7 @@ func populate(s *service, to *sink, c crowd) (types []string, err error) {
 			name = register(fmt.Sprintf("load.bad%d", g))
 		}
 		for i := range 45 {
-			bad := [2]string{fmt.Sprintf("http://%s/hang/%d-%d", to.addr, g, i), fmt.Sprintf("http://%s/%d-%d", refuses, g, i)}
+			bad := [2]string{fmt.Sprintf("http://%s/%d-%d", to.hang, g, i), fmt.Sprintf("http://%s/%d-%d", refuses, g, i)}
 			if c == peers {
 				bad = [2]string{fmt.Sprintf("http://%s/fine/%d-%d", to.addr, g, i), fmt.Sprintf("http://%s/fine/%d-%d", to.addr, g, i+45)}
 			}

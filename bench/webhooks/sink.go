@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// A sink is every consumer: /ok/… and /fine/… accept, /hang/… never answers. The
-// arrivals at /ok/… are noted with the number in their data.
+// A sink is every consumer: /ok/… and /fine/… accept, and those at hang never
+// answer. The arrivals at /ok/… are noted with the number in their data.
 type sink struct {
 	addr   string
+	hang   string
+	silent net.Listener
 	server *http.Server
 	total  atomic.Int64
 
@@ -30,18 +32,49 @@ func newSink() (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{addr: l.Addr().String(), sent: make(map[int]time.Time)}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &sink{addr: l.Addr().String(), hang: silent.Addr().String(), silent: silent, sent: make(map[int]time.Time)}
 	s.server = &http.Server{Handler: http.HandlerFunc(s.serve)}
 	go s.server.Serve(l)
+	go s.listen()
 	return s, nil
 }
 
-func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, "/hang") {
-		io.Copy(io.Discard, r.Body) // else net/http would not notice that the other side has gone
-		<-r.Context().Done()
-		return
+func (s *sink) close() {
+	s.server.Close()
+	s.silent.Close()
+}
+
+// listen takes connections and says nothing, which costs next to nothing: those
+// who hang are not to disturb those who are measured. A connection is closed
+// when the other side has long given up.
+func (s *sink) listen() {
+	type guest struct {
+		conn net.Conn
+		at   time.Time
 	}
+	var guests []guest
+	for {
+		c, err := s.silent.Accept()
+		if err != nil {
+			break
+		}
+		now := time.Now()
+		guests = append(guests, guest{c, now})
+		for len(guests) > 0 && now.Sub(guests[0].at) > 16*time.Second {
+			guests[0].conn.Close()
+			guests = guests[1:]
+		}
+	}
+	for _, g := range guests {
+		g.conn.Close()
+	}
+}
+
+func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
 	body := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(body)
 	body.Reset()
