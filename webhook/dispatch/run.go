@@ -183,30 +183,30 @@ func (d *Dispatcher) ticker(ctx context.Context) {
 }
 
 // heartbeat extends claims before they end: what it extends has at least a
-// third of its lease left. Where that fails for so long, what is queued is
-// dropped from memory: somebody else may claim it.
+// third of its lease left. Where that fails or takes too long, what is queued
+// is dropped from memory: somebody else may claim it.
 func (d *Dispatcher) heartbeat(ctx context.Context) {
 	every := d.o.Lease / 3
 	for sleep(ctx, every) {
 		began := d.now()
 		list := d.expiring(began)
 		for wait := every / 20; len(list) > 0; {
-			n := min(len(list), extendSlice)
-			short, cancel := context.WithTimeout(ctx, every/4)
-			err := d.queue.Extend(short, list[:n], d.o.Lease)
-			cancel()
-			switch {
-			case err == nil:
-				list = list[n:]
-				continue
-			case ctx.Err() != nil:
-				return
-			}
-			d.o.Log.Warn("extending claims", "count", len(list), "error", err)
 			if d.now()-began > every.Microseconds()/2 {
 				d.abandon()
 				break
 			}
+			n := min(len(list), extendSlice)
+			short, cancel := context.WithTimeout(ctx, every/4)
+			err := d.queue.Extend(short, list[:n], d.o.Lease)
+			cancel()
+			if err == nil {
+				list = list[n:]
+				continue
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			d.o.Log.Warn("extending claims", "count", len(list), "error", err)
 			if !sleep(ctx, wait) {
 				return
 			}
